@@ -1,4 +1,4 @@
-/** A session's page as one file: making it, and comparing it with the repository. */
+/** A session's page as one file: how teddy makes it, and compares it with the repository. */
 import { TeddyError } from '../../errors.ts';
 import { renderSessionPage } from '../../page/render-page.ts';
 import type { PageSource, SessionPage } from '../../page/session-page.ts';
@@ -13,19 +13,22 @@ interface PageFile {
   bytes: Uint8Array;
 }
 
-/** Makes the page. Throws what `findPageSource` and `readPage` throw. */
+/** Makes the page. Throws the errors of `findPageSource` and `readPage`. */
 export async function makePageFile(project: Project, selector: string | undefined, version: string): Promise<PageFile> {
   return renderPageFile(project, await findPageSource(project, selector), version);
 }
 
-/** Renders the page; the same source and version give the same bytes. */
+/** Renders the page; the same source and version produce the same bytes. */
 async function renderPageFile(project: Project, source: PageSource, version: string): Promise<PageFile> {
   const page = await readPage(project, source, { version, checks: true });
   return { page, bytes: new TextEncoder().encode(renderSessionPage(page, project.hash)) };
 }
 
 export interface VerifiedPage {
-  /** `other-version` means that another teddy version made the page and may render other bytes, so teddy compared nothing. */
+  /**
+   * `other-version` means that another version of teddy made the page and may render other bytes, so teddy compared
+   * nothing.
+   */
   outcome: 'same' | 'different' | 'other-version';
   session: SessionId;
   /** The teddy version that the page names. */
@@ -49,7 +52,7 @@ interface PageDifference {
 
 /**
  * Compares a page with the repository; `bytes` are the file's. Throws USAGE for a file that is not a page made by
- * teddy, UNKNOWN_COMMIT, and what `readPage` throws.
+ * teddy, UNKNOWN_COMMIT, and the errors of `readPage`.
  */
 export async function verifyPageFile(
   project: Project,
@@ -68,7 +71,7 @@ export async function verifyPageFile(
 
 /** In bytes; the head names the source. */
 const maxHead = 4 * 1024 * 1024;
-/** More than any session has. Limited because anybody may have made the page, and each line takes time. */
+/** More than in any session. Limited because anybody may have made the page, and each line takes time. */
 const maxLines = 2000;
 
 function parseHead(head: string, name: string): { source: PageSource; version: string } {
@@ -96,7 +99,10 @@ function unescape(text: string): string {
   return text.replace(/&(?:quot|#39|lt|gt|amp);/g, (entity) => entities[entity] ?? entity);
 }
 
-/** Keeps the same keys in the same order and drops anything else in the text; a page with additional content differs. */
+/**
+ * Keeps the same keys in the same order and drops anything else in the text, so that a page with additional content
+ * differs.
+ */
 function parseSource(text: string): PageSource | null {
   const value: Partial<Record<keyof PageSource, unknown>> | null = parseObject(text);
   if (value === null) return null;

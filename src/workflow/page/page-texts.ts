@@ -1,4 +1,4 @@
-/** A page's texts: teddy masks each as a whole and then cuts it, with the command that prints all of it. */
+/** A page's texts: teddy masks each one as a whole and then cuts it, with the command that prints all of it. */
 import { TeddyError } from '../../errors.ts';
 import { decodeText } from '../../session/text/bytes.ts';
 import type { CommitChange, Store, TreeChange } from '../../ports/git.ts';
@@ -9,16 +9,16 @@ import type { PageFile, PageText } from '../../page/session-page.ts';
 import { diffFiles, type FileDiff } from '../review/diff-files.ts';
 import { maskPaths, maskString } from '../line/mask-text.ts';
 
-/** How many characters of one text to keep. teddy masks twice as many, so that a text never ends with half a secret. */
+/** The number of characters to keep of one text. teddy masks twice as many, so that a text never ends with half a secret. */
 export const maxText = 262_144;
-/** How many characters to keep of all of a turn's texts. */
+/** The number of characters to keep of all of a turn's texts. */
 const maxTexts = 16 * maxText;
 const filesAtATime = 8;
 
 type PageChange = TreeChange & Partial<Pick<CommitChange, 'oldMode'>>;
 
 export interface PageTexts {
-  /** Cuts a text. With `wasCut`, the text may have marks where its reader left something out. */
+  /** Cuts a text. With `wasCut`, the text may contain marks where its reader omitted something. */
   cut(text: string, command: string, wasCut?: boolean): Promise<PageText>;
   diff(store: Store, changes: readonly PageChange[], actionOf?: (path: RepoPath) => number | null): Promise<PageFile[]>;
 }
@@ -66,12 +66,12 @@ export function openTexts(masker: Masker): PageTexts {
   };
 }
 
-/** Copies a slice: a log's slice keeps the whole log in memory, and a page has a slice of each log. */
+/** Copies a slice, because a log's slice keeps the whole log in memory, and a page contains a slice of each log. */
 function detach(text: string): string {
   return new TextDecoder().decode(new TextEncoder().encode(text));
 }
 
-/** Returns half of the length before the first mark, because a secret may have been cut there. */
+/** Returns half of the length before the first mark, because a secret may have been cut at the mark. */
 function findWhole(text: string): number {
   const mark = text.search(/\n\[\d{1,3}(?:,\d{3})* more characters are left out\]/);
   return mark === -1 ? Infinity : Math.floor(mark / 2);

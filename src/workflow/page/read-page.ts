@@ -1,6 +1,6 @@
 /**
- * Reads what the session's page shows. The same source gives the same values in every clone, regardless of what else
- * the clone has.
+ * Reads the data that the session's page shows. The same source produces the same values in every clone, whatever else
+ * the clone contains.
  */
 import { readDefaultBranches } from '../../session/lines/lines.ts';
 import { nullIfDamaged, TeddyError, isDamage } from '../../errors.ts';
@@ -37,11 +37,11 @@ import { verifyLine } from '../verify/line.ts';
 export interface PageOptions {
   /** The teddy version that renders the page. */
   version: string;
-  /** Whether to verify and replay the lines, without running commands. */
+  /** True to verify and replay the lines, without running commands. */
   checks: boolean;
 }
 
-/** Finds a page's source. Throws what `findRecorded` throws, and USAGE for a range. */
+/** Finds a page's source. Throws the errors of `findRecorded`, and USAGE for a range. */
 export async function findPageSource(project: Project, selector: string | undefined): Promise<PageSource> {
   const { session, name, tip, after } = await findRecorded(project, selector);
   if (after !== null)
@@ -49,7 +49,7 @@ export async function findPageSource(project: Project, selector: string | undefi
   const { lines } = await listSessionLines(project, session);
   // The line may have moved meanwhile.
   const others = lines.filter((line) => line.name !== name);
-  // The first of several names for one commit counts.
+  // Of several names for one commit, the first counts.
   const names = new Map([...others.toReversed(), { name, tip }].map((line) => [line.tip, line.name]));
   const shown = [...new Set([tip, ...others.map((line) => line.tip)])].map((oid) => ({
     name: names.get(oid) ?? '',
@@ -121,7 +121,7 @@ export async function readPage(project: Project, source: PageSource, options: Pa
 
 type Target = Omit<TurnTarget, 'session'>;
 
-/** Lists each turn once. A line's newest entry has the files of all its turns. */
+/** Lists each turn once. A line's newest entry contains the files of all its turns. */
 async function listTargets(store: Store, session: SessionId, lines: readonly WalkedLine[]): Promise<Target[]> {
   const targets: Target[] = [];
   for (const line of lines) {
@@ -137,7 +137,7 @@ async function listTargets(store: Store, session: SessionId, lines: readonly Wal
   return targets;
 }
 
-/** How many turns to read at once; more could be too large. */
+/** The number of turns to read at a time; more could be too large. */
 const turnsAtOnce = 8;
 
 async function* readTurns(project: Project, session: SessionId, targets: readonly Target[]): AsyncGenerator<PageTurn> {
@@ -195,8 +195,8 @@ async function listOthers(
 type OtherStep = Pick<PageStep, 'commit' | 'at' | 'author' | 'subject'>;
 
 /**
- * Returns the turn of the last entry at or before one of the line's commits; for a commit that the line does not have,
- * its last turn.
+ * Returns the turn of the last entry at or before one of the line's commits; for a commit that is not on the line, its
+ * last turn.
  */
 function turnAt({ all, turns }: WalkedLine, session: SessionId, commit: Oid): TurnName | null {
   const at = all.findIndex((step) => step.commit === commit);
@@ -231,11 +231,11 @@ function codeOf({ steps }: WalkedTurn): Oid {
   return (steps.findLast(({ entry }) => !mayFollowTurn(entry?.kind)) ?? (steps[0] as PageStep)).commit;
 }
 
-/** A person reads no more faults; the last one says how many more there are. */
+/** Nobody reads more faults; the last one states how many more there are. */
 const maxFaults = 100;
 const maxFaultLength = 500;
 
-/** Checks the lines; checks commits that several lines share once. */
+/** Checks the lines; checks commits that several lines share only once. */
 async function checkPage(project: Project, { session }: PageSource, lines: readonly WalkedLine[]): Promise<PageChecks> {
   const verify: PageChecks['verify'] = { entries: 0, turns: 0, isWhole: true, faults: [] };
   const replay: PageChecks['replay'] = { same: 0, different: 0, notCompared: 0, faults: [] };

@@ -1,4 +1,4 @@
-/** A turn's request, section by section; refers to sections in earlier requests, and to what the page shows elsewhere. */
+/** A turn's request, section by section; refers to sections in earlier requests, and to texts that the page shows elsewhere. */
 import { nullIfDamaged } from '../../errors.ts';
 import type { Hash } from '../../ports/project.ts';
 import { countTokens, renderLabel, type LogSection } from '../../session/context/context-log-sections.ts';
@@ -10,7 +10,7 @@ import type { PageRequest, PageSection, PageText } from '../../page/session-page
 import { countBytes } from '../../session/text/bytes.ts';
 
 interface GivenRequest {
-  /** The turn's name in the page. */
+  /** The turn's name on the page. */
   turn: TurnName;
   commit: Oid;
   command: string;
@@ -28,7 +28,7 @@ export interface RequestReader {
 
 type Piece = Pick<PageSection, 'name' | 'of' | 'tokens' | 'marker'> & { text: string; section: LogSection | null };
 
-/** Opens a reader; the caller has to read requests in page order. Holds only their hashes. */
+/** Opens a reader; the caller has to read requests in page order. Keeps only the requests' hashes. */
 export function openRequests(hash: Hash): RequestReader {
   const seen = new Map<string, { turn: TurnName; section: number }>();
   const told = new Map<TurnName, string>();
@@ -88,13 +88,13 @@ interface Base {
   text: string;
 }
 
-/** How many characters of earlier texts to hold for comparison. */
+/** The number of characters in earlier texts to keep for comparison. */
 const maxHeld = 32 * 1024 * 1024;
-/** The page shows a shorter text in full, and also one that differs in more lines. */
+/** The page shows a shorter text in full, and also a text that differs in more lines. */
 const minCompared = 1_000;
 const maxChangedLines = 200;
 
-/** Holds earlier texts for comparison: lists of files grow line by line, and each turn would otherwise repeat them. */
+/** Keeps earlier texts for comparison: lists of files grow line by line, and each turn would otherwise repeat them. */
 function openBases() {
   const known = new Map<string, Base>();
   let held = 0;
@@ -138,8 +138,7 @@ function split(log: string, { sections, frontMatter }: ParsedContextLog): Piece[
 }
 
 /**
- * Splits a history at its turns' headings outside of fences. The text before the first heading says which turns are
- * left out.
+ * Splits a history at its turns' headings outside fences. The text before the first heading names the omitted turns.
  */
 function splitHistory(body: string): { of: string | null; text: string }[] {
   const pieces: { of: string | null; text: string }[] = [];

@@ -1,4 +1,4 @@
-/** One of a page's turns, read from its directory's files and the commits that made it. */
+/** One of a page's turns, read from the files in its directory and the commits that made it. */
 import { toHistory } from '../../conversation/history/fold-history.ts';
 import type { AssistantBlock, HistoryCall, HistoryTurn, UserBlock } from '../../conversation/history/history.ts';
 import { toOutputText } from '../../conversation/history/provider-parts.ts';
@@ -50,10 +50,10 @@ export interface TurnSources {
   faults: string[];
 }
 
-/** teddy did not make a longer request. */
+/** A longer request is not teddy's. */
 const maxLogBytes = 32 * 1024 * 1024;
 
-/** Reads the files without throwing: a damaged or missing file counts as the turn's fault. */
+/** Reads the files without throwing: a damaged or missing file counts as a fault of the turn. */
 export async function readSources(project: Project, { session, walked, tree }: TurnTarget): Promise<TurnSources> {
   const { store } = project.repository;
   const faults: string[] = [];
@@ -197,7 +197,7 @@ function openingOf(steps: readonly PageStep[]): PageStep {
   return stepOf(planned === -1 ? steps : steps.slice(0, planned + 1), opening);
 }
 
-/** Returns the last step of these kinds, or else the last step of all. */
+/** Returns the last step of these kinds, otherwise the last step of all. */
 function stepOf(steps: readonly PageStep[], kinds: readonly EntryKind[]): PageStep {
   return steps.findLast(({ entry }) => entry !== null && kinds.includes(entry.kind)) ?? lastOf(steps);
 }

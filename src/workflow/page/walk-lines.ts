@@ -24,23 +24,23 @@ export interface WalkedLine {
   tip: Oid;
   /** The point where it leaves an earlier line; null when it begins the session or its known part. */
   leaves: { commit: Oid; line: WalkedLine } | null;
-  /** The commit before its first one. */
+  /** The commit before the line's first one. */
   below: Oid | null;
-  /** The commits that no earlier line has, oldest first. */
+  /** The commits that are on no earlier line, oldest first. */
   own: PageStep[];
   /** All commits, including shared ones. */
   all: PageStep[];
-  /** Its turns, with their names in the page. */
+  /** Its turns, with their names on the page. */
   turns: Map<TurnName, WalkedTurn>;
 }
 
 export interface WalkedTurn {
-  /** Its name in the page. */
+  /** Its name on the page. */
   turn: TurnName;
   name: TurnName;
   parent: TurnName | null;
   steps: PageStep[];
-  /** False when an earlier line has all of the turn, or more. */
+  /** False when an earlier line contains all of the turn, or more. */
   isOwn: boolean;
 }
 
@@ -111,7 +111,7 @@ export function stepReader(masker: Masker): (step: Step, changes?: CommitChange[
     return masked;
   };
   return async (step, changes) => {
-    // Drops the address, no matter how the commit has it.
+    // Drops the address, whatever its form in the commit.
     const name = parseIdent(step.ident).name.split('<', 1)[0]?.trim() ?? '';
     const { entry } = step;
     for (const key of ['agent', 'provider', 'model', 'baseBranch'] as const)

@@ -16,12 +16,12 @@ import { isRebased } from '../verify/compare-section.ts';
 
 /** A file after the plan's last action that wrote it. */
 export interface WrittenFile {
-  /** The real path, when the plan's path leads through a link. */
+  /** The real path, if the plan's path goes through a link. */
   path: RepoPath;
   action: Action;
   before: Uint8Array | null;
   after: Uint8Array;
-  /** True when the report says that the action did not finish. */
+  /** True when the report shows that the action did not finish. */
   isUnsure: boolean;
 }
 
@@ -145,7 +145,7 @@ function compareMatches(told: ActionDetails = {}, found: ActionDetails = {}): st
   return null;
 }
 
-/** Returns whether git may legitimately have content at the path other than the plan's. */
+/** Returns true if git may legitimately have other content at the path than the plan's. */
 async function isGitsOwn(run: RecordedRun, path: RepoPath, { after, isNew }: { after: Uint8Array; isNew: boolean }) {
   const { report, foreign, commit, project } = run;
   const isRefused = report.run_summary.status === 'FAILURE' && report.changes.length === 0;
@@ -156,7 +156,7 @@ async function isGitsOwn(run: RecordedRun, path: RepoPath, { after, isNew }: { a
 
 export const foreignReason = 'a commit by the user between the plan and its report changed the file';
 
-/** Returns why a replay in memory cannot know what an action found; null when it can. */
+/** Returns the reason why a replay in memory cannot determine the state that an action found; null when it can. */
 export async function whyUnsure(
   { project, commit, foreign }: RecordedRun,
   action: Action,
@@ -178,7 +178,7 @@ export async function whyUnsure(
 interface Moments {
   /** Records a file action's result. `check` must follow. */
   write(path: RepoPath, bytes: Uint8Array): Promise<void>;
-  /** Stops comparing trees, because too little of the code is known from here on. */
+  /** Stops comparing trees, because too much of the code is unknown from here on. */
   doubt(): void;
   /**
    * Checks the tree after an action whose effect the plan determines. Calls `isExcused` when the tree differs, because
@@ -187,9 +187,9 @@ interface Moments {
   check(action: Action, findings: Findings, isExcused: () => Promise<boolean>): Promise<void>;
   /** Takes the tree after an action with a recorded effect. */
   take(action: Action, findings: Findings): Promise<void>;
-  /** Returns whether the code after the action matches the report. */
+  /** Returns true if the code after the action matches the report. */
   isSeen(action: number): boolean;
-  /** Returns whether the report has the same tree before and after a command. */
+  /** Returns true if the report has the same tree before and after a command. */
   isQuiet(action: number): boolean;
 }
 

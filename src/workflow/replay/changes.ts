@@ -29,7 +29,7 @@ function isSameChange(row: ReportedChange, change: CommitChange): boolean {
   return row.change === change.change && row.before === change.before && row.after === change.after;
 }
 
-/** Returns whether the plan determines the file's content and mode. */
+/** Returns true if the plan determines the file's content and mode. */
 function isPlanned({ parsed, logs }: RecordedRun, { action }: ReportedChange): boolean {
   const planned = parsed.plan.actions[action - 1];
   return planned !== undefined && writtenPath(planned) !== null && logs.get(action)?.modified_by_user !== true;
@@ -49,7 +49,7 @@ function findWriter({ parsed }: RecordedRun, path: RepoPath): number | null {
   return parsed.plan.actions.findLast((action) => writtenPath(action) === path)?.index ?? null;
 }
 
-/** For a file that the plan writes through a link, the report has the real path, so teddy compares its content. */
+/** For a file that the plan writes through a link, the report contains the real path, so teddy compares its content. */
 function refuseUnexplained({ parsed, logs }: RecordedRun, { action, path }: ReportedChange, findings: Findings): void {
   const made: Action | undefined = parsed.plan.actions[action - 1];
   if (made === undefined)

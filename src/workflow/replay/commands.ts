@@ -64,7 +64,7 @@ export function commandReplay(
   };
 }
 
-/** Returns whether a command finished and its script is in the plan. */
+/** Returns true if a command finished and its script is in the plan. */
 function isRunAgain({ logs }: RecordedRun, action: Action): action is ExecuteAction {
   const log = logs.get(action.index);
   return (
@@ -76,7 +76,7 @@ function isRunAgain({ logs }: RecordedRun, action: Action): action is ExecuteAct
   );
 }
 
-/** Returns whether the action was repeated rather than taken from the record. */
+/** Returns true if the action was repeated rather than taken from the record. */
 async function doAgain(
   place: ReplayContext,
   run: RecordedRun,
@@ -107,7 +107,7 @@ async function doAgain(
   return true;
 }
 
-/** Runs a command under the rules of a run. */
+/** Runs a command under the same rules as in a run. */
 async function runCommand(
   { project, scratch, signal }: ReplayContext,
   run: RecordedRun,
@@ -178,7 +178,7 @@ async function compareTrees(
     if (isSame(recorded, replayed)) continue;
     if (recorded === undefined && replayed?.change === 'added' && (await isLeftOut(place, path))) continue;
     const action = changed.get(path) ?? run.rows.get(path)?.action ?? null;
-    // teddy has already reported the difference, and this adds nothing.
+    // teddy has already reported the difference, so this would add nothing.
     if (findings.differences.some((one) => one.path === path && one.action === action)) continue;
     const diff = await renderDifference(store, path, recorded, replayed);
     findings.differ({ action, path, diff }, describe(path, recorded, replayed));
@@ -200,7 +200,7 @@ function isSame(a: TreeChange | undefined, b: TreeChange | undefined): boolean {
   return a?.change === b?.change && a?.after === b?.after && a?.mode === b?.mode;
 }
 
-/** A run also leaves these files out of its commit. */
+/** A run also omits these files from its commit. */
 async function isLeftOut({ project, scratch }: ReplayContext, path: RepoPath): Promise<boolean> {
   if ((await findPathReason(project, path)) !== null) return true;
   if (((await scratch.workspace.sizeOnDisk(path)) ?? 0) > maxNewFileBytes) return true;
@@ -229,7 +229,7 @@ async function renderDifference(
   return before === null && after === null ? null : cutDiff(renderUnifiedDiff(path, before, after ?? new Uint8Array()));
 }
 
-/** Reports each difference. Leaves a change taken from the record open, because applying it proves nothing. */
+/** Reports each difference. Leaves the outcome of a change taken from the record open, because applying it proves nothing. */
 function proveAll({ changes, rows }: RecordedRun, done: ReadonlySet<number>, findings: Findings): void {
   for (const path of new Set([...changes.keys(), ...findings.open.keys()])) {
     const row = rows.get(path);
@@ -329,8 +329,8 @@ function normaliseOutput(text: string): string {
 const maxRootLength = 1024;
 
 /**
- * Returns whether two outputs are equivalent. `root` is the directory of the second run. The first run's directory is
- * unknown, so the first output may name any one absolute directory there, but always the same one.
+ * Returns true if two outputs are equivalent. `root` is the directory of the second run. The first run's directory is
+ * unknown, so the first output may name any one absolute directory in its place, but always the same one.
  */
 export function isSameOutput(recorded: string, replayed: string, root: string): boolean {
   const [known, made] = [normaliseOutput(recorded), normaliseOutput(replayed)];

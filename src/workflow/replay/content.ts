@@ -1,4 +1,4 @@
-/** Checks whether git could have stored the given bytes from other bytes. */
+/** Checks that git could have stored the given bytes from other bytes. */
 import { equalBytes } from '../../session/text/bytes.ts';
 
 /** The conversions that git itself performs when it stores a file. */

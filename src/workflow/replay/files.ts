@@ -33,7 +33,7 @@ export async function compareFiles(run: RecordedRun, redone: RedoneActions, find
   }
 }
 
-/** The user, rather than the plan, may have overwritten the content, and nobody can tell. */
+/** The user, rather than the plan, may have overwritten the content, and nobody can find out. */
 async function compareWritten(
   run: RecordedRun,
   { written }: RedoneActions,
@@ -129,7 +129,7 @@ async function compareChanged(
   else if (file.isUnsure) findings.settle(action, 'same', 'as far as it got');
 }
 
-/** Returns why the bytes are unproven although the plan gives them; null when they are proven. */
+/** Returns the reason why the bytes are unproven although the plan contains them; null when they are proven. */
 async function whyOpen(
   { project, commit, moved }: RecordedRun,
   { index }: Action,
@@ -147,7 +147,7 @@ async function whyOpen(
 }
 
 /**
- * Returns whether an earlier command may have made the file, or changed its mode. The file cannot have existed when
+ * Returns true if an earlier command may have made the file, or changed its mode. The file cannot have existed when
  * CREATE requires a new file.
  */
 function mayHaveMode(action: Action, { oldMode }: CommitChange, { scripts }: RedoneActions): boolean {
@@ -176,7 +176,7 @@ async function compareUnchanged(
   );
 }
 
-/** Returns why a change may be missing in a valid commit. `isProven` means that the repository itself shows it. */
+/** Returns the reason why a change may be missing from a valid commit. `isProven` means that the repository itself shows it. */
 async function whyLeftOut(
   run: RecordedRun,
   { scripts, moments }: RedoneActions,

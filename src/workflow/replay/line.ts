@@ -16,10 +16,10 @@ import { mayChangeCode, revertsTurn } from '../../session/lines/line-paths.ts';
 import { toText } from '../../view/view.ts';
 
 export interface ReplayOptions {
-  /** Also runs the plans' commands, in a temporary work tree; otherwise no command ever runs. */
+  /** True to also run the plans' commands, in a temporary work tree; otherwise no command ever runs. */
   runsCommands?: boolean;
   signal?: AbortSignal;
-  /** Reports how many turns are already replayed. */
+  /** Reports the number of turns replayed so far. */
   onProgress?(turns: number): void;
 }
 
@@ -28,7 +28,7 @@ const entriesAtATime = 32;
 
 /**
  * Replays every report on the line or in the range. Differences are part of the result. Throws INTERRUPTED,
- * DAMAGED_SESSION when the history is cut off, and errors of git.
+ * DAMAGED_SESSION when the history is cut off, and git's errors.
  */
 export async function replayLine(
   given: Project,
@@ -227,10 +227,10 @@ function toInterrupted(): TeddyError {
   return new TeddyError('INTERRUPTED', 'The replay was interrupted.', 'Nothing was changed; run it again.');
 }
 
-/** Checks files from entries other than reports: each must be the one that its entry names. */
+/** Checks files from entries other than reports: each must be the file that its entry names. */
 interface LogCheck {
   logs: LogRenderer;
-  /** The number of sections derived up to now. */
+  /** The number of sections derived so far. */
   derived: number;
   attested: number;
 }
@@ -287,7 +287,7 @@ async function compareFile(project: Project, step: EntryStep, check: LogCheck): 
   return rendered.differences.map(({ section, message }) => ({ ...about, message: `${section}: ${message}` }));
 }
 
-/** Finds the file that the entry's sha256 belongs to. */
+/** Finds the file to which the entry's sha256 belongs. */
 function findFile({ entry, changes }: EntryStep): RepoPath | null {
   const dir = turnDir(entry.session, entry.turn);
   if (entry.kind === 'message') return joinPath(dir, '_context.log');

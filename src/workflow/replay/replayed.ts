@@ -17,8 +17,8 @@ export interface Difference {
 }
 
 /**
- * A path with an unproven state, because neither the preceding commit nor the plan gives it. Listed no matter what the
- * report says.
+ * A path with an unproven state, because neither the preceding commit nor the plan determines it. Listed whatever the
+ * report contains.
  */
 export interface UnprovenPath {
   turn: TurnName;
@@ -59,7 +59,7 @@ export interface ReplayedTurn {
   outcome: 'same' | 'different' | 'not_compared' | 'nothing_to_compare';
   /** The report's status. */
   status: RunStatus | null;
-  /** The reason why there is nothing to compare, or what was not compared. */
+  /** The reason why there is nothing to compare, or the parts that were not compared. */
   note: string | null;
   actions: ReplayedAction[];
   differences: Difference[];
@@ -82,10 +82,10 @@ export interface ReplayedLine {
   tip: Oid;
   /** True when the replay ran commands. */
   ranCommands: boolean;
-  /** Counts the logs' sections that teddy rendered again, and the sections that it cannot render. */
+  /** The number of sections in logs that teddy re-rendered, and the number of sections that it cannot render. */
   derived: number;
   attested: number;
-  /** Code that no plan describes, and about which a replay says nothing. */
+  /** Code that no plan describes, about which a replay proves nothing. */
   unplanned: UnplannedCode;
   /** In the order of the line. */
   turns: ReplayedTurn[];

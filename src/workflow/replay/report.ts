@@ -129,7 +129,7 @@ async function readRun(project: Project, step: ReportStep, findings: Findings): 
   };
 }
 
-/** Returns what was not compared, or null. */
+/** Returns a description of the parts that were not compared, or null. */
 async function replayRun(run: RecordedRun, findings: Findings, commands: CommandReplay | null): Promise<string | null> {
   compareLogs(run, findings);
   compareChanges(run, findings);
@@ -195,7 +195,7 @@ function refuseOtherFiles({ changes }: ReportStep, dir: RepoPath, findings: Find
 
 /**
  * Reads the plan. It may use absolute paths, and the rest of such a path in the report shows where the project was.
- * `moved` has the paths that could also be literal, because the project has a directory with that name.
+ * `moved` contains the paths that could also be literal, because the project has a directory with that name.
  */
 async function readPlan(
   { repository: { store } }: Project,
@@ -242,7 +242,7 @@ async function compareOutputs(run: RecordedRun, findings: Findings): Promise<voi
   }
 }
 
-/** A report may only name files from its own turn. */
+/** A report may name only files from its own turn. */
 async function readStored({ project, commit }: RecordedRun, path: RepoPath): Promise<Uint8Array | null> {
   if (path.split('/').includes('..')) return null;
   return (await project.repository.store.readFile(commit, path))?.bytes ?? null;
@@ -292,14 +292,14 @@ async function compareValidation(run: RecordedRun, findings: Findings): Promise<
   return unknown;
 }
 
-/** An older version reported a fence with text after its end as a cut-off answer. */
+/** An older version reported a fence with text after its end as an answer that was cut off. */
 const unclosedFence = /^(?:The answer was cut off: the|The) fence ".*" that opens here is n.*$/s;
 
 function toKey({ line, column, action, message }: Problem): string {
   return JSON.stringify([line, column, action ?? null, message.replace(unclosedFence, 'unclosed fence')]);
 }
 
-/** Returns whether a problem depends on agents, settings, untracked files, or text that was masked at the time. */
+/** Returns true if a problem depends on agents, settings, untracked files, or text that was masked at the time. */
 async function dependsOnMore(action: Action | undefined, { message }: Problem, inspect: Inspect): Promise<boolean> {
   if (message.includes('[masked: ') || message.includes('outside the sparse checkout')) return true;
   if (action === undefined) return false;

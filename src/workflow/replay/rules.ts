@@ -1,4 +1,4 @@
-/** Reads from a commit's files how a path gets into git: which filter cleans it, and which list ignores it. */
+/** Determines from a commit's files how git handles a path: which filter cleans the file, and which list ignores it. */
 import type { Store } from '../../ports/git.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import { findNameReason } from '../line/new-files.ts';
@@ -11,8 +11,8 @@ interface RuleFile {
 }
 
 /**
- * Returns what converts a file to its blob, such as `filter=lfs` or `working-tree-encoding=UTF-16`; null when no known
- * conversion applies.
+ * Returns the conversion that turns a file into its blob, such as `filter=lfs` or `working-tree-encoding=UTF-16`; null
+ * when no known conversion applies.
  */
 export async function findFilter(store: Store, treeish: Oid, path: RepoPath): Promise<string | null> {
   let found: string | null = null;
@@ -28,7 +28,7 @@ export async function findFilter(store: Store, treeish: Oid, path: RepoPath): Pr
   return found;
 }
 
-/** Returns whether one of the user's settings may make git store these bytes in another form: line endings, `$Id$`. */
+/** Returns true if one of the user's settings may make git store these bytes in another form: line endings, `$Id$`. */
 export function mayBeConverted(bytes: Uint8Array): boolean {
   return bytes.includes(0x0d) || Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes('$Id');
 }
@@ -38,7 +38,7 @@ const namesOf: Record<Conversion, RegExp> = {
   $Id$: /^ident$/,
 };
 
-/** Returns whether the commit's files make git apply all of these conversions at the path. */
+/** Returns true if the commit's files make git apply all of these conversions at the path. */
 export async function isConverted(store: Store, treeish: Oid, path: RepoPath, by: Conversion[]): Promise<boolean> {
   const found = new Map<Conversion, boolean>();
   for (const { directory, text } of await readRuleFiles(store, treeish, path, '.gitattributes')) {
@@ -57,7 +57,7 @@ export async function isConverted(store: Store, treeish: Oid, path: RepoPath, by
   return by.every((one) => found.get(one) === true);
 }
 
-/** Returns why a run leaves a new file out of its commit. `isProven` means that the repository itself shows it. */
+/** Returns the reason why a run omits a new file from its commit. `isProven` means that the repository itself shows it. */
 export async function whyNotTaken(
   { project, commit }: RecordedRun,
   path: RepoPath,

@@ -19,7 +19,7 @@ export interface RecordedRun {
   /** The commit's changes, in the code only. */
   changes: ReadonlyMap<RepoPath, CommitChange>;
   parsed: ParsedPlan;
-  /** The grammar in which teddy read the plan for the report, and reads it again. */
+  /** The grammar with which teddy read the plan for the report, and reads it again. */
   grammar: Grammar;
   report: Report;
   /** Log entries by action. */
@@ -83,12 +83,12 @@ export function newFindings(turn: TurnName, commit: Oid): Findings {
   };
 }
 
-/** Returns whether the report says that any part of the action ran. */
+/** Returns true if the report shows that any part of the action ran. */
 export function wasRun(log: ActionLog | undefined): boolean {
   return log !== undefined && log.status !== 'SKIPPED';
 }
 
-/** Returns whether the action may change files that the plan does not mention. */
+/** Returns true if the action may change files that the plan does not mention. */
 export function runsScripts(action: Action): boolean {
   return handlerOf(action).runs !== undefined;
 }

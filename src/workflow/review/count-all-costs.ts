@@ -21,7 +21,7 @@ export interface SessionCost {
   spent: Spending;
 }
 
-/** Returns the sessions sorted by ID. Counts an answer that several lines share once. */
+/** Returns the sessions sorted by ID. Counts an answer that several lines share only once. */
 export async function countAllCosts(project: Project): Promise<{ sessions: SessionCost[]; total: Spending }> {
   const read = await readAnswers(project, await listRecorded(project));
   const answersOf = (lines: typeof read) => lines.flatMap(({ answers }) => answers);

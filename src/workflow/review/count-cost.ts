@@ -1,4 +1,4 @@
-/** Counts a line's cost up to now, by turn and by model, against its budget. */
+/** Counts a line's cost so far, by turn and by model, against its budget. */
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -50,7 +50,7 @@ export interface LineCost {
 }
 
 /**
- * Counts along the line's first parents. On a conversation branch that includes the earlier turns, because its budget
+ * Counts along the line's first parents. On a conversation branch, this includes the earlier turns, because its budget
  * counts them. Throws the errors of `findRecorded`.
  */
 export async function countCost(project: Project, target: string | undefined): Promise<LineCost> {
@@ -92,7 +92,7 @@ export async function countCost(project: Project, target: string | undefined): P
   };
 }
 
-/** The log gives the request's size; the turn's files give the answer's. */
+/** The request's size comes from the log, the answer's from the turn's files. */
 async function estimateTurn(store: Store, at: TurnAt, spent: Spending): Promise<Tokens> {
   const read = (name: string) => readTurnFile(store, at, name);
   const [log, transcript, plan] = await Promise.all([read('_context.log'), read('transcript.jsonl'), read('plan.md')]);

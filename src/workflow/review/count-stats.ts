@@ -18,7 +18,7 @@ import { toText, walkLines } from '../../view/view.ts';
 import { readPrices } from './count-cost.ts';
 
 export interface StatsRequest {
-  /** Only counts turns that began, and lines that were committed, since this time; null for all. */
+  /** Counts only turns that began, and lines that were committed, since this time; null for all. */
   sinceMs: number | null;
   /** Called before the lines of each file are counted. */
   onFile?: ((done: number, all: number) => void) | undefined;
@@ -37,7 +37,7 @@ export interface Stats {
   };
   actions: { run: number; failed: number };
   spent: Spending;
-  /** Lines in HEAD of the files that sessions have changed; null when there is no commit. */
+  /** The lines in HEAD in the files that sessions have changed; null when there is no commit. */
   lines: LineStats | null;
 }
 
@@ -54,7 +54,7 @@ interface WalkedEntry {
   entry: Entry;
   /**
    * The ID of the entry that opened its turn, because two lines may each have a turn with the same name. Null when the
-   * entry belongs to no turn.
+   * entry does not belong to a turn.
    */
   opened: string | null;
 }

@@ -57,7 +57,7 @@ async function diffFile(store: BlobReader, change: Change): Promise<FileDiff> {
   return toFileDiff(change, before ?? null, after ?? null);
 }
 
-/** Null stands for a file that does not exist. */
+/** Null means that a file does not exist. */
 export function toFileDiff(change: Change, before: Uint8Array | null, after: Uint8Array | null): FileDiff {
   const { path } = change;
   const body = renderUnifiedDiff(path, before, after ?? new Uint8Array());

@@ -31,10 +31,10 @@ export interface TurnComparison {
   b: ComparedTurn;
   /** Null when both messages are the same, or when the caller did not request them. */
   message: { a: string; b: string } | null;
-  /** The plans, or the answers that replace a plan. */
+  /** The plans, or the answers given instead of a plan. */
   plan: FileDiff | null;
   context: ContextComparison | null;
-  /** The code without `.teddy`. */
+  /** The code outside `.teddy`. */
   code: FileDiff[] | null;
 }
 
@@ -54,7 +54,7 @@ interface Side extends ComparedTurn {
   log: string | null;
 }
 
-/** Throws UNKNOWN_TURN and what `findRecorded` throws. */
+/** Throws UNKNOWN_TURN and the errors of `findRecorded`. */
 export async function diffTurns(project: Project, { a, b, selector, only }: DiffOptions): Promise<TurnComparison> {
   const { store } = project.repository;
   const [one, other] = await readSides(project, { a, b, selector });
@@ -74,7 +74,7 @@ async function readSides(project: Project, { a, b, selector }: DiffOptions): Pro
   const first = await findTurnOf(project, { text: a, selector });
   if (b === undefined) return [await readBefore(store, first), await readSide(store, first)];
   const second = await findTurnOf(project, { text: b, selector });
-  // The turn `02` of a conversation branch means its 02-branch-01; when the user names both, `02` is the main line's
+  // On a conversation branch, the turn `02` means its 02-branch-01; when the user names both, `02` is the main line's
   // turn.
   const isOne = a !== b && first.turn === second.turn && first.line.tip === second.line.tip;
   const find = (text: string, found: FoundTurn) => (isOne ? findExactTurn(project, { text, selector }) : found);
@@ -155,7 +155,7 @@ interface ContextComparison {
   /** Paths or URLs; for lists, their lines. */
   added: string[];
   removed: string[];
-  /** Files shown in both turns with different content, or left out for different reasons. */
+  /** Files shown in both turns with different content, or omitted for different reasons. */
   changed: string[];
 }
 

@@ -1,4 +1,4 @@
-/** Finds the turn that a person means: by its name on a line, or as the last turn of a line or commit. */
+/** Finds the turn that the user means: by its name on a line, or as the last turn of a line or commit. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';
@@ -24,8 +24,8 @@ export interface TurnSelection {
 }
 
 /**
- * Finds a turn. If a line has no `02`, finds its `02-branch-01`. Throws UNKNOWN_TURN, USAGE, and what `findRecorded`
- * throws.
+ * Finds a turn. If a line has no `02`, finds its `02-branch-01`. Throws UNKNOWN_TURN, USAGE, and the errors of
+ * `findRecorded`.
  */
 export async function findTurnOf(project: Project, { text, selector }: TurnSelection): Promise<FoundTurn> {
   if (text === undefined) return lastTurnOf(project, await findRecorded(project, selector));
@@ -102,7 +102,7 @@ export function codeOf({ line }: FoundTurn, entries: readonly Pick<LoggedEntry, 
   return entries.findLast(({ entry }) => !mayFollowTurn(entry?.kind))?.commit ?? line.tip;
 }
 
-/** Throws SHALLOW_CLONE when the history is shallow and this clone has none of the turn's commits. */
+/** Throws SHALLOW_CLONE when the history is shallow and this clone contains none of the turn's commits. */
 export function requireCommits({ steps, isCut }: Pick<Session, 'steps' | 'isCut'>, turn: TurnName): void {
   if (!isCut || steps.some(({ entry }) => entry?.turn === turn)) return;
   throw new TeddyError(

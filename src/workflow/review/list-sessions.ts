@@ -14,9 +14,9 @@ export interface ListedSession extends DescribedSession {
 }
 
 interface ListOptions {
-  /** Includes archived sessions. */
+  /** True to include archived sessions. */
   archived?: boolean;
-  /** Lists only sessions whose start has the e-mail address of this repository's user as its committer. */
+  /** True to list only sessions whose start has the e-mail address of this repository's user as its committer. */
   mine?: boolean;
 }
 

@@ -11,7 +11,7 @@ export interface GraphLine extends Omit<SessionLine, 'ref' | 'branch' | 'isMain'
   /** True when HEAD is on this line. */
   isHead: boolean;
   /**
-   * The entry that this line continues from, and the line with that entry; null when this line begins the session or
+   * The entry from which this line continues, and the line with that entry; null when this line begins the session or
    * its known part.
    */
   leaves: { commit: Oid; line: string } | null;
@@ -23,14 +23,14 @@ export interface GraphEntry extends LoggedEntry {
   parent: Oid | null;
   /** The first line with this entry; the main line comes before its branches. */
   line: string;
-  /** Other refs that point here. */
+  /** Other refs that point to this entry. */
   labels: string[];
 }
 
 export interface SessionGraph {
   session: SessionId;
   lines: GraphLine[];
-  /** Newest first: each line as a whole, and a branch directly above the entry where it leaves. */
+  /** Newest first: each line as a whole, and a branch directly above the entry that it leaves. */
   entries: GraphEntry[];
 }
 
@@ -39,7 +39,7 @@ interface Walked {
   entries: GraphEntry[];
 }
 
-/** Draws the session that `target` belongs to. Throws the errors of `findRecorded`. */
+/** Draws the session to which `target` belongs. Throws the errors of `findRecorded`. */
 export async function graphSession(project: Project, target: string | undefined): Promise<SessionGraph> {
   const wanted = await findRecorded(project, target);
   const [{ lines, labels }, head] = await Promise.all([

@@ -41,7 +41,7 @@ import {
 import { isForWrites } from '../../write/write.ts';
 
 export interface Status {
-  /** The branch or commit that HEAD is on, for a person; null in a bare repository. */
+  /** The branch or commit that HEAD is on, for display; null in a bare repository. */
   head: string | null;
   /** The session that a command without `-s` uses; null when there is none. */
   session: SessionId | null;
@@ -58,7 +58,7 @@ export interface Status {
   handedIn: { title: string } | null;
   /** The last verdict on the turn's plan. */
   verdict: Verdict | null;
-  /** How the turn's run ended, unless it succeeded. */
+  /** The outcome of the turn's run, unless it succeeded. */
   outcome: FailedOutcome | null;
   /** For example `1 of 2 actions was not run`, after a run that otherwise succeeded. */
   notRun: string | null;
@@ -66,12 +66,12 @@ export interface Status {
   startsOn: SessionId | null;
   /** True when a run of the plan was killed. */
   isInterrupted: boolean;
-  /** The process that is running the plan. */
+  /** The ID of the process that is running the plan. */
   executedBy: number | null;
   /** True when everything on the line has landed. */
   hasLanded: boolean;
   /**
-   * The commits that landed the line on its base branch, when the branch no longer has all of the code. `command`
+   * The commits that landed the line on its base branch, if the branch no longer contains all of the code. `command`
    * restores the code.
    */
   lost: { branch: string; landed: Oid[]; command: string } | null;
@@ -150,7 +150,7 @@ export async function readStatus(project: Project): Promise<Status> {
   return { ...status, next: await next };
 }
 
-/** Finds the line without any notices, because status itself reports the line. */
+/** Finds the line without any notices, because `status` itself reports the line. */
 async function findStatusLine(project: Project): Promise<Line | null> {
   const silent: Project = { ...project, notices: { info: () => undefined, warn: () => undefined } };
   try {

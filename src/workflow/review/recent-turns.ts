@@ -12,7 +12,7 @@ export interface RecentTurns {
   text: string;
   /** Turns that are cut or incomplete. */
   cut: TurnName[];
-  /** The newest turn left out; null when there is none. */
+  /** The newest omitted turn; null when there is none. */
   next: TurnName | null;
   total: number;
 }

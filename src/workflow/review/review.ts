@@ -30,7 +30,7 @@ export interface Review {
   /** The user's own commits. */
   commits: OwnCommit[];
   spent: Spending;
-  /** The files outside of `.teddy` that differ between base and tip. */
+  /** The files outside `.teddy` that differ between base and tip. */
   files: ChangedFile[];
 }
 

@@ -26,7 +26,7 @@ interface ChangedFile {
   path: RepoPath;
 }
 
-/** The number of lines to compare at once, because memory holds their trees. */
+/** The number of lines to compare at a time, because their trees are kept in memory. */
 const linesAtOnce = 100;
 
 export function openCodeSearch(
@@ -120,7 +120,7 @@ async function findBrought(
   return (await Promise.all(found)).flat();
 }
 
-/** Opens a file's versions, from the tip down to the session's start, and reads each on demand. */
+/** Opens a file's versions, from the tip down to the session's start, and reads each one on demand. */
 function openHistory(
   { repository: { store } }: Project,
   { line, start, path }: ChangedFile,

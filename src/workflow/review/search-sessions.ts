@@ -31,7 +31,7 @@ export interface SearchRequest {
 
 export interface FoundTurn {
   line: KnownLine;
-  /** The name for a person: a branch, which may be a remote's, or an archive. */
+  /** The name for display: a branch, which may be a remote's, or an archive. */
   lineName: string;
   /** The line's name for `session show -s`. */
   selector: string;
@@ -50,20 +50,20 @@ export interface FoundMatch extends Pick<SearchedText, 'place' | 'title' | 'file
 }
 
 export interface Search {
-  /** The number of session lines searched. */
+  /** The number of session lines that were searched. */
   lines: number;
-  /** The turns found; the search ends when the caller stops reading. */
+  /** The found turns; the search ends when the caller stops reading. */
   turns: AsyncIterable<FoundTurn>;
 }
 
 /** The first batch is small, for callers that want only a few turns; later batches are larger, which costs less. */
 const firstLines = 200;
 const growth = 5;
-/** Each group is a search by git within the results of the group before. */
+/** For each group, git searches the results of the group before. */
 const maxGroups = 3;
 const turnsAtOnce = 16;
 
-/** Throws what `Store.searchTrees` throws; reading the turns may throw the same errors. */
+/** Throws the errors of `Store.searchTrees`; reading the turns may throw the same errors. */
 export async function searchSessions(project: Project, request: SearchRequest): Promise<Search> {
   const lines = await listSearched(project, request.sinceMs);
   return { lines: lines.length, turns: findTurns(project, lines, request) };
@@ -71,7 +71,7 @@ export async function searchSessions(project: Project, request: SearchRequest): 
 
 interface SearchedLine extends Pick<FoundTurn, 'line' | 'lineName' | 'selector'> {
   time: string;
-  /** Sorts by time, as entry IDs do. */
+  /** Sorts by time, like entry IDs. */
   order: string;
   /** The session's directory. */
   tree: string;
@@ -104,7 +104,7 @@ async function listSearched(project: Project, sinceMs: number | null): Promise<S
 }
 
 /**
- * Returns whether the other line has the same content, or the line is an archive and its branch exists. Branches come
+ * Returns true if the other line has the same content, or the line is an archive and its branch exists. Branches come
  * first in the list.
  */
 function isCovered(line: KnownLine, other: KnownLine): boolean {
@@ -140,7 +140,7 @@ async function* findTurns(
   const chunks = toChunks(lines);
   const find = (chunk: readonly SearchedLine[] | undefined) => {
     const found = chunk === undefined ? null : findCandidates(project.repository.store, chunk, searching, code);
-    // The caller who awaits the search gets the error.
+    // The caller who awaits the search receives the error.
     found?.catch(() => undefined);
     return found;
   };
@@ -171,7 +171,7 @@ function toChunks(lines: readonly SearchedLine[]): SearchedLine[][] {
   return chunks;
 }
 
-/** Leaves out turns that another of the session's lines has already shown, because branches share their beginning. */
+/** Omits turns that another of the session's lines has already shown, because branches share their beginning. */
 function openSeen(): { takeUnseen(found: FoundTurn): FoundTurn | null } {
   let session: SessionId | null = null;
   let seen = new Set<string>();
@@ -188,7 +188,7 @@ function openSeen(): { takeUnseen(found: FoundTurn): FoundTurn | null } {
   };
 }
 
-/** Finds the turns that may hold a match, line by line, newest first. */
+/** Finds the turns that may contain a match, line by line, newest first. */
 async function findCandidates(
   store: Store,
   lines: readonly SearchedLine[],
@@ -291,8 +291,8 @@ function holds({ text, values = [] }: SearchedText, { isIn }: TextPattern): bool
 }
 
 /**
- * Searches the masked text, so that nobody can discover a secret by searching for it. `held` has the indexes of the
- * patterns that match.
+ * Searches the masked text, so that nobody can discover a secret by searching for it. `held` contains the indexes of
+ * the patterns that match.
  */
 async function findInText(
   project: Project,

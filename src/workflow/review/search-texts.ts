@@ -10,12 +10,12 @@ import type { SearchScope } from '../../session/text/text-pattern.ts';
 
 export interface SearchedText {
   place: SearchScope;
-  /** A heading for people: `Message`, `Plan`. */
+  /** A heading for display: `Message`, `Plan`. */
   title: string;
   /** The file that contains these lines, in the turn or in the project. Null for a transcript record. */
   file: string | null;
   text: string;
-  /** Values that `text` may hold in another form. */
+  /** Values that `text` may contain in another form. */
   values?: string[];
   /** The lines to search; undefined for all. */
   only?: ReadonlySet<string>;
@@ -100,7 +100,7 @@ function toTexts(record: TranscriptRecord): SearchedText[] {
   }
 }
 
-/** Leaves out the turn's files, which the search covers separately. */
+/** Omits the turn's files, which the search covers separately. */
 function toSaid(
   place: SearchScope,
   title: string,

@@ -20,7 +20,7 @@ import type { OwnCommit, Review, ReviewedLine } from './review.ts';
 import { listAnswerers, listApprovers, listWorkers } from './who.ts';
 import { maskTexts } from '../line/mask-text.ts';
 
-/** Masks secrets in every text. Throws what `findRecorded` throws, DAMAGED_SESSION or MASKING_FAILED. */
+/** Masks secrets in every text. Throws the errors of `findRecorded`, DAMAGED_SESSION or MASKING_FAILED. */
 export async function reviewSession(project: Project, target: string | undefined): Promise<Review> {
   const { readTurns, ...line } = await openReview(project, target);
   const turns: ReviewedTurn[] = [];
@@ -61,12 +61,12 @@ export async function openReview(project: Project, target: string | undefined): 
 
 /**
  * The number of turns whose changes the first walk reads. Each walk covers twice as many turns as the previous one, so
- * that a few walks are enough for all turns.
+ * a few walks are enough for all turns.
  */
 const firstTurns = 32;
 /** A review shows no more than this from any text. */
 const maxKept = 65_536;
-/** Limits how many turns teddy reads at once, because they may be large. */
+/** Limits the number of turns that teddy reads at a time, because they may be large. */
 const turnsAtOnce = 4;
 
 async function* readNewest(

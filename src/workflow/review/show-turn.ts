@@ -1,4 +1,4 @@
-/** Shows one of a line's turns: what was said, the plan, and what running it did. */
+/** Shows one of a line's turns: the conversation, the plan, and the results of running it. */
 import {
   isCaptured,
   maxShownText,
@@ -47,9 +47,9 @@ export interface ShownTurn extends TurnSummary {
 }
 
 /**
- * Shows the line's last turn unless `turn` is given. `turn` may also be a line or a commit: this then shows the last
- * turn there, in its state at that point. `bounded` keeps no more of a long text than a person reads. Throws
- * UNKNOWN_TURN and what `findRecorded` throws.
+ * Shows the line's last turn unless `turn` is given. `turn` may also be a line or a commit; this function then shows
+ * its last turn, in the state at that point. `bounded` keeps no more of a long text than a person reads. Throws
+ * UNKNOWN_TURN and the errors of `findRecorded`.
  */
 export async function showTurn(
   project: Project,

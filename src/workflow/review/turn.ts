@@ -37,7 +37,7 @@ export interface ReviewedTurn extends TurnLabel, Pick<TurnContent, 'asides' | 'c
   /** The models with their providers, and anybody else who answered. */
   answeredBy: Answerer[];
   commits: Oid[];
-  /** The files outside of `.teddy` that the turn's commits changed. */
+  /** The files outside `.teddy` that the turn's commits changed. */
   files: ChangedFile[];
   /** The verdicts on its plan, oldest first. */
   verdicts: Verdict[];
@@ -118,7 +118,7 @@ function toAction({ index, action_type: type, status, params, details, duration_
   };
 }
 
-/** Merges the changes of several commits to a path into one, from before the first to after the last. */
+/** Merges the changes that several commits make to a path into one, from before the first to after the last. */
 export function joinChanges(changes: ChangedCommit['changes']): ChangedCommit['changes'] {
   const joined = new Map<string, ChangedCommit['changes'][number]>();
   for (const change of changes) {

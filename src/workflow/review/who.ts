@@ -1,6 +1,6 @@
 /**
- * Lists who took part in a session: the models that answered, and the people who made decisions or worked on the line
- * themselves.
+ * Lists the participants in a session: the models that answered, and the people who made decisions or worked on the
+ * line themselves.
  */
 import type { Report } from '../../plan/report/report.ts';
 import { isRejected } from '../../page/turn-state.ts';
@@ -110,7 +110,7 @@ export function listApprovers(turns: readonly DecidedTurn[]): Approver[] {
   return [...found.values()];
 }
 
-/** Lists people in the order of their first work. A snapshot in another agent's turn has that agent's work. */
+/** Lists people in the order of their first work. A snapshot in another agent's turn contains that agent's work. */
 export function listWorkers(steps: readonly { entry: Entry | null; ident: string }[]): Worker[] {
   const found = new Map<string, Worker>();
   for (const { entry, ident } of steps) {

@@ -32,7 +32,7 @@ interface ActionsContext {
   ref: RefName;
   session: SessionId;
   log: RunLog;
-  /** The run, perhaps begun by an earlier process; does not repeat actions that it already has. */
+  /** The run, perhaps begun by an earlier process; actions that it already contains are not repeated. */
   run: Run;
 }
 
@@ -97,7 +97,7 @@ export function toUnselectedLog(action: Action): ActionLog {
   return newLog(action, skipped(notSelected));
 }
 
-/** Returns whether there is anything to report. */
+/** Returns true if there is anything to report. */
 export function hasRun({ logs }: Run): boolean {
   return logs.some(({ status, duration_ms }) => status !== 'SKIPPED' || duration_ms !== undefined);
 }
@@ -133,7 +133,7 @@ async function runAction(
   if (settings.signal.aborted || decision === 'end') return endUnanswered(runner);
   if (decision === 'quit') return { decision, log: skipped(declines ? 'declined' : skipReasons.quit, comment) };
   if (decision !== 'yes' && decision !== 'all') return { decision, log: skipped('declined', comment) };
-  // Time has passed since teddy saw HEAD on the line, because it asked the user. It also checks HEAD after a command
+  // Time has passed since teddy saw HEAD on the line, because it asked the user. teddy also checks HEAD after a command
   // and after web requests.
   if (!approvesAll && approver.by === 'user' && (await hasLeft(runner))) return endOffLine(runner);
   const started = project.clock.now().getTime();
@@ -167,7 +167,7 @@ async function performOnDisk(runner: Runner, action: Action, effect: Effect): Pr
   }
 }
 
-/** Ends the run when the user has left and nobody answers anymore. */
+/** Ends the run when the user has left and nobody can answer anymore. */
 function endUnanswered({ run, settings: { signal } }: Runner): Step {
   if (signal.aborted) return { decision: 'quit', log: skipped(skipReasons.interrupted) };
   return { decision: 'end', log: skipped(hasRun(run) ? skipReasons.quit : skipReasons.interrupted) };
@@ -193,7 +193,7 @@ async function reportEdited(action: Action, mask: (text: string) => Promise<stri
   return typeof params.command === 'string' ? { ...params, command: await mask(params.command) } : params;
 }
 
-/** The work tree in which a run's actions work. Notes their changes in the run, and beforehand in its journal. */
+/** The work tree in which a run's actions work. Records their changes in the run, and beforehand in its journal. */
 function openDiskWorld(runner: Runner, action: Action): ActionWorld {
   const { pages, masker, settings, run, log, approver, place } = runner;
   return {
@@ -240,7 +240,7 @@ async function write(runner: Runner, action: Action, effect: WriteEffect): Promi
     const reason = `${effect.path} was changed while teddy was asking for approval; nothing was written`;
     return { status: 'FAILURE', details: { reason } };
   }
-  // Notes the change beforehand, because an install that fails in its last step has still changed the file.
+  // Record the change beforehand, because an install that fails in its last step has still changed the file.
   run.changed.set(path, effect.action);
   run.left.set(path, `sha256:${sha256}`);
   run.files.set(effect.action, null);
@@ -250,8 +250,8 @@ async function write(runner: Runner, action: Action, effect: WriteEffect): Promi
 }
 
 /**
- * Returns whether the file still has the content shown to the user. Somebody may have edited it meanwhile, and teddy
- * may write only what the user saw on the screen.
+ * Returns true if the file still has the content shown to the user. Somebody may have edited it meanwhile, and teddy
+ * may write only the changes that the user has seen.
  */
 async function isUnchanged(files: ProjectFiles, action: Action, shown: WriteEffect): Promise<boolean> {
   const outcome = await toEffect(action, { inspect: files.inspect });

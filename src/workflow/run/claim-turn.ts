@@ -18,7 +18,7 @@ export interface ClaimedTurn {
 
 /**
  * Claims the turn for `use`. Throws NOT_ON_LINE, NO_PENDING_PLAN, LOCKED while another process executes the turn, and
- * what preparing a line throws.
+ * the errors of preparing a line.
  */
 export async function withClaim<Value>(
   project: Project,
@@ -27,7 +27,7 @@ export async function withClaim<Value>(
 ): Promise<Value> {
   const line = await prepareLine(project, selector, { settles: true, needsFiles: true });
   await refuseElsewhere(project, line);
-  // Checks this first: when no plan waits, a work tree would not help.
+  // Checks this first: when no plan is waiting, a work tree would not help.
   const { turn } = requirePlan(line);
   const workspace = await requireWorkspace(project, line);
   const begun = (await project.journals.list()).find((run) => run.turn === turn && isOfLine(run, line));

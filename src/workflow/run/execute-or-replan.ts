@@ -26,7 +26,7 @@ export interface Replanning extends Pick<PlanRequest, 'approveForeign'> {
   onExecuted?(executed: Executed): void;
 }
 
-/** Why teddy executed no other plan although the last plan was not valid. */
+/** Why teddy did not execute another plan although the last plan was not valid. */
 export type ReplanStop =
   | { reason: 'limit'; maxTries: number }
   | { reason: 'same_problems' }
@@ -43,8 +43,8 @@ export interface ExecutedOrReplanned {
 }
 
 /**
- * Executes and replans. Each attempt is a separate turn of the same agent, with its own report. Throws what
- * `executePlan` and `planTurn` throw, except for an exhausted budget, which ends the attempts just as their limit does;
+ * Executes and replans. Each attempt is a separate turn of the same agent, with its own report. Throws the errors of
+ * `executePlan` and `planTurn`, except for an exhausted budget, which ends the attempts just as their limit does;
  * earlier reports stay.
  */
 export async function executeOrReplan(
@@ -80,8 +80,8 @@ export interface Replaced {
 
 /**
  * Closes the pending plan without running any of it, with the message as the reason, and asks for another plan. The
- * model sees its plan and the reason for the refusal. Throws NO_PENDING_PLAN, and what `planTurn` throws; in that case
- * the report stays.
+ * model sees its plan and the reason for the refusal. Throws NO_PENDING_PLAN, and the errors of `planTurn`; in that
+ * case the report stays.
  */
 export async function planInstead(
   project: Project,
@@ -90,7 +90,7 @@ export async function planInstead(
 ): Promise<{ replaced: Replaced; outcome: PlanOutcome }> {
   const { planTurn, refuseUnready } = await import('../turn/plan.ts');
   const line = await findLine(project, request.selector, { appends: true });
-  // Refuses anything that could be refused later before closing the plan.
+  // Before closing the plan, refuses anything that could be refused later.
   await refuseUnready(project, line, request);
   const { message, signal, onStart } = request;
   const selector = toSelector(project, line);
@@ -129,7 +129,7 @@ function isInvalid({ report }: Executed): boolean {
   return report.run_summary.status === 'VALIDATION_FAILED';
 }
 
-/** Compares with every attempt, because two plans that alternate lead nowhere either. */
+/** Compares with every attempt, because two alternating plans make no progress either. */
 function findStop(tries: readonly Executed[], executed: Executed, { maxTries }: Replanning): ReplanStop | null {
   const problems = executed.report.validation_errors;
   if (tries.some(({ report }) => haveSameProblems(report.validation_errors, problems))) {
@@ -167,7 +167,7 @@ async function composeMessage({ repository }: Project, { report, commit }: Execu
   return renderReplanMessage({ turn: report.turn, problems: report.validation_errors, text: text ?? '' });
 }
 
-/** Asks for a plan; returns the error when the budget is exhausted, which it checks before writing anything. */
+/** Asks for a plan; returns the error when the budget is exhausted, which is checked before anything is written. */
 async function planWithinBudget(project: Project, request: PlanRequest): Promise<PlanOutcome | TeddyError> {
   // Loaded only here, because few runs ask a model.
   const { planTurn } = await import('../turn/plan.ts');
@@ -197,7 +197,7 @@ interface InvalidPlan {
   text: string;
 }
 
-/** Returns the problems, each with its place and its solution, followed by the unchanged plan. Ends with a newline. */
+/** Returns the problems, each with its position and its solution, followed by the unchanged plan. Ends with a newline. */
 export function renderReplanMessage({ turn, problems, text }: InvalidPlan): string {
   const count = problems.length === 1 ? 'this problem' : `these ${problems.length} problems`;
   return [
@@ -215,7 +215,10 @@ function renderProblem({ line, column, action, message, hint }: Problem): string
   return `- ${place}: ${texts.join('\n').replaceAll('\n', '\n  ')}`;
 }
 
-/** Returns whether both lists have the same problems, in any order and at any place; a merely rearranged plan is no better. */
+/**
+ * Returns true if both lists contain the same problems, in any order and at any position; a merely rearranged plan is
+ * no better.
+ */
 export function haveSameProblems(some: readonly Problem[], others: readonly Problem[]): boolean {
   const [a, b] = [some, others].map((problems) => problems.map(describeWhat).toSorted());
   return JSON.stringify(a) === JSON.stringify(b);
@@ -226,7 +229,7 @@ function describeWhat({ message, hint = '' }: Problem): string {
   return `${message}\n${hint}`;
 }
 
-/** The difference between plans in what they do. */
+/** The difference between the effects of two plans. */
 interface PlanDifference {
   removed: string[];
   added: string[];
@@ -234,7 +237,7 @@ interface PlanDifference {
   changed: string[];
 }
 
-/** Compares what two plans do, action by action; ignores places in the plans and descriptions. */
+/** Compares two plans' actions one by one; ignores their positions in the plans and their descriptions. */
 export function comparePlans(before: Plan, after: Plan): PlanDifference {
   const left = before.actions.map((action) => ({ name: describeAction(action), action }));
   const difference: PlanDifference = { removed: [], added: [], changed: [] };

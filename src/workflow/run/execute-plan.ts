@@ -33,12 +33,12 @@ import { InterruptedRun, notInterruptedError } from '../line/unfinished-run.ts';
 
 export interface ExecuteRequest extends Selection {
   selector?: string | undefined;
-  /** Null when there is nobody to ask and no flag has approved the plan. */
+  /** Null when nobody can be asked and no flag has approved the plan. */
   approver: Approver | null;
   memos: MemoDecision;
-  /** Runs nothing and closes the turn; the reason may be empty. */
+  /** When set, runs nothing and closes the turn; the reason may be empty. */
   reject?: string | undefined;
-  /** Restores what a run changed if it does not complete. */
+  /** True to restore the files that a run changed if it does not complete. */
   rollback?: boolean;
   /** How to settle an earlier, killed run of the plan. */
   interrupted?: SettleChoice | undefined;
@@ -51,10 +51,10 @@ const defaultTimeoutS = 120;
 
 /**
  * Executes the plan. Throws USAGE for a selection that the plan does not have, NO_PENDING_PLAN, NOT_ON_LINE,
- * PLAN_MODIFIED, NOT_APPROVED (in that case nothing has run) and what a snapshot throws; RUN_INTERRUPTED when an
- * earlier run was killed and the request does not say what to do about it, NO_INTERRUPTED_RUN for the opposite;
+ * PLAN_MODIFIED, NOT_APPROVED (in that case nothing has run) and the errors of a snapshot; RUN_INTERRUPTED when an
+ * earlier run was killed and the request does not specify how to settle it, NO_INTERRUPTED_RUN for the opposite;
  * ROLLBACK_INCOMPLETE, in which case there is no report yet. Does not execute a plan that fails validation; its report
- * says why. If the selection leaves actions out, such a plan throws VALIDATION_FAILED instead.
+ * explains why. If the selection omits actions, such a plan throws VALIDATION_FAILED instead.
  */
 export async function executePlan(project: Project, request: ExecuteRequest): Promise<Executed> {
   return withClaim(project, request.selector, async (claimed) => {
@@ -85,7 +85,8 @@ async function executeTurn(project: Project, request: ExecuteRequest, claimed: C
   if (chosen.plan.actions.length > 0) await requireApproval(project, approval, { line, turn: turn.turn, isAsked });
   const { problems } = await runVirtually(chosen, worldOf(project, workspace));
   const isPart = chosen.plan.actions.length < parsed.plan.actions.length;
-  // Refuses a selection before writing or asking anything; for a whole plan, the report says so after the snapshot.
+  // Refuses a selection before writing or asking anything; for a whole plan, the refusal goes into the report after the
+  // snapshot.
   if (isPart)
     refuseSelection([...problems, ...(await findHidden(project, { tip: line.state.tip, workspace }, chosen))]);
   if (problems.length > 0) {
@@ -145,7 +146,7 @@ async function settleTurn(
   const resumed = { ...draft, started: new Date(left.run.startedAt) };
   if (isOver) {
     const rollsBackOn = left.isRollingBack && choice === 'resume';
-    // The run's changes do not stay, no matter how its actions ended.
+    // The run's changes do not stay, however its actions ended.
     if (rollsBackOn && run.ended === 'done') run.ended = 'failed';
     stopRun(plan, run);
     const rollsBack = rollsBackOn || (choice === 'resume' && wantsRollback && run.ended !== 'done');
@@ -161,7 +162,8 @@ async function draftRun(
   request: ExecuteRequest,
   { line: found, workspace }: ClaimedTurn,
 ): Promise<{ draft: RunDraft; chosen: ParsedPlan }> {
-  // teddy claimed the turn after reading the line: a run that ended in between has moved the line and closed the turn.
+  // teddy claimed the turn after reading the line, so a run that ended in between has moved the line and closed the
+  // turn.
   const line = { ...found, workspace, state: await refreshLine(project.repository.store, found) };
   const turn = requirePlan(line);
   await refuseModified(workspace, line.session, turn);
@@ -241,8 +243,8 @@ function describeOffLine({ changed }: Run, ref: RefName): string {
 }
 
 /**
- * Refuses chosen actions that cannot run without the others. That is not a verdict on the plan, so the turn stays open.
- * Throws VALIDATION_FAILED.
+ * Refuses chosen actions that cannot run without the others. This refusal is not a verdict on the plan, so the turn
+ * stays open. Throws VALIDATION_FAILED.
  */
 function refuseSelection(problems: Problem[]): void {
   const [first] = problems.toSorted(comparePositions);

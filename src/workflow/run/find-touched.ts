@@ -11,7 +11,7 @@ import { listChanged } from '../line/guard-session-files.ts';
 import { anotherRepository, isRepository } from '../line/new-files.ts';
 
 /**
- * A file's state before the run. `commit`: as in that commit, which holds for everything that no scan named.
+ * A file's state before the run. `commit`: the state in that commit, which applies to everything that no scan named.
  * `committed`: somebody committed the file in the meantime.
  */
 type Origin =
@@ -26,13 +26,13 @@ export type KnownOrigin =
 export interface TouchedFile {
   path: RepoPath;
   before: Origin;
-  /** Fingerprints of what the run's actions left there; null when unknown. */
+  /** Fingerprints of the files as the run's actions left them; null when unknown. */
   lefts: (string | null)[];
   /** Parent directories that the run made; teddy removes them if they are empty without the file. */
   directories: RepoPath[];
-  /** Parent directories inside a user's directory unknown to git; they may be the user's. */
+  /** Parent directories inside a user's directory that git does not track; they may be the user's. */
   unsureDirectories: RepoPath[];
-  /** Only commands touched the file. */
+  /** True when only commands touched the file. */
   byCommand: boolean;
 }
 
@@ -81,7 +81,7 @@ async function findByAction(
     const { path, state, afterSha256, madeDirectories } = before;
     // Somebody changed the file while teddy asked the user for approval, so teddy wrote nothing.
     if (left !== null && !left.has(path)) return [];
-    // A write happens as a whole or not at all, so the content shows whether it happened.
+    // A write happens completely or not at all, so the content shows whether it happened.
     const lefts = [`sha256:${afterSha256}`];
     return [{ path, before: state, lefts, directories: madeDirectories, unsureDirectories: [], byCommand: false }];
   }
@@ -110,7 +110,7 @@ function toOrigin(
   return kept.get(path) ?? { kind: 'commit', oid: head };
 }
 
-/** Returns files committed since; commits stay, no matter who made them. */
+/** Returns files committed since; commits stay, whoever made them. */
 async function findCommitted(
   { repository: { store } }: Project,
   workspace: Workspace,

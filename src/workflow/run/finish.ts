@@ -1,4 +1,4 @@
-/** Ends an execution with a report of what ran, or of why nothing did. */
+/** Ends an execution with a report of the actions that ran, or of the reason why none did. */
 import { TeddyError } from '../../errors.ts';
 import { newestGrammar } from '../../session/text/grammar.ts';
 import type { Problem } from '../../plan/match/problem.ts';
@@ -28,7 +28,7 @@ export interface RunDraft<Line extends ReadyLine = CheckedOutLine> {
   started: Date;
 }
 
-/** Reports what ran. */
+/** Reports the actions that ran. */
 export async function finishRun(
   draft: RunDraft,
   run: Run,
@@ -124,7 +124,7 @@ function toReported({ restored, left, aside }: RolledBack): ReportedRollback {
   return { restored, left, moved_aside: aside.map(({ path }) => path) };
 }
 
-/** Returns the error for a report that could not be published. Keeps the report as a blob if still possible. */
+/** Returns the error for a report that could not be published. Keeps the report as a blob if that is still possible. */
 async function unreportedError(project: Project, report: Report, error: TeddyError): Promise<TeddyError> {
   const batch = project.repository.store.batch();
   const oid = await batch.blob(renderReport(report));

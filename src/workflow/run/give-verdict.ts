@@ -1,6 +1,6 @@
 /**
- * Approves or rejects a turn's plan with a separate entry: its author gave the verdict, and it applies only to these
- * exact bytes.
+ * Approves or rejects a turn's plan with a separate entry. The entry's author gave the verdict, which applies only to
+ * these exact bytes.
  */
 import { hasAgentPlan } from '../../conversation/records/transcript.ts';
 import { TeddyError } from '../../errors.ts';
@@ -38,7 +38,7 @@ export interface VerdictRequest {
   text?: string | undefined;
   /** `line` is a line of plan.md, from 1. */
   comments?: readonly { line: number; text: string }[];
-  /** The hash of the plan that the person has seen, in hexadecimal; may be abbreviated. */
+  /** The hash of the plan that the user has seen, in hexadecimal; may be abbreviated. */
   sha256?: string | undefined;
 }
 
@@ -57,8 +57,8 @@ export interface GivenVerdict {
 /**
  * Gives the verdict. Throws NO_PENDING_PLAN when there is no plan to judge, or nothing left to reject; EMPTY_MESSAGE
  * for a rejection without a reason, USAGE for a comment on a line that the plan does not have, PLAN_REPLACED when the
- * plan is not the one that the person has seen, PLAN_MODIFIED, LOCKED while somebody executes the plan,
- * AGENT_MAY_NOT_APPROVE, and what preparing a line throws.
+ * plan is not the one that the user has seen, PLAN_MODIFIED, LOCKED while somebody executes the plan,
+ * AGENT_MAY_NOT_APPROVE, and the errors of preparing a line.
  */
 export async function giveVerdict(project: Project, request: VerdictRequest): Promise<GivenVerdict> {
   if (request.verdict === 'approved') await refuseAgent(project, { name: request.selector, turn: request.turn });
@@ -180,7 +180,7 @@ async function append(
   return { line: closed, verdict: given, plan, report, isNew: true };
 }
 
-/** Returns whether the verdict is unsigned although `teddy.sign` is now set; a person who repeats it wants to sign it. */
+/** Returns true if the verdict is unsigned although `teddy.sign` is now set; a person who repeats it wants to sign it. */
 async function lacksSignature({ repository: { store }, settings }: Project, { commit }: Verdict): Promise<boolean> {
   if ((await settings.get('sign')) !== 'true') return false;
   const { parents } = await store.readCommit(commit);

@@ -54,7 +54,7 @@ function findKept({ begun }: JournaledRun, now: Scan): Map<RepoPath, KeptState> 
   return new Map(last?.kept.filter(([path]) => prints.get(path) === now.get(path)));
 }
 
-/** Returns the state, or a string that says why the file is not saved. */
+/** Returns the state, or a string that explains why the file is not saved. */
 async function keepEdit(
   workspace: Workspace,
   files: ProjectFiles,
@@ -69,13 +69,13 @@ async function keepEdit(
   return state === null ? 'it cannot be read' : ((await keepState(journal, state)) ?? 'it is not a file');
 }
 
-/** Turns a teddy error into null when it is no reason to stop. */
+/** Turns a teddy error into null when it is not a reason to stop. */
 export function nullIfRefused(error: unknown): null {
   if (error instanceof TeddyError) return null;
   throw error;
 }
 
-/** Returns whether a scan's fingerprint marks the file as untracked. */
+/** Returns true if a scan's fingerprint marks the file as untracked. */
 export function isUntracked(print: string): boolean {
   return print.startsWith('??');
 }

@@ -1,4 +1,4 @@
-/** Files as a run's actions leave them, and the code tree after each action. Neither starts git. */
+/** Files as a run's actions leave them, and the code tree after each action. Neither needs a git process. */
 import { handlerOf, typeOf } from '../../plan/actions/actions.ts';
 import type { LeftFile } from '../../plan/report/journal.ts';
 import type { ActionLog, Report } from '../../plan/report/report.ts';
@@ -47,7 +47,7 @@ export async function noteFiles({ place, files }: Runner, paths: RepoPath[]): Pr
   return noted;
 }
 
-/** Returns whether the action may change files and, according to the report, has begun. */
+/** Returns true if the action may change files and, according to the report, has begun. */
 export function mayChangeFiles({ action_type: type, status }: Pick<ActionLog, 'action_type' | 'status'>): boolean {
   const isHarmless = typeOf({ type }).writes === undefined && handlerOf({ type }).runs === undefined;
   return status !== 'SKIPPED' && !isHarmless;
@@ -58,7 +58,7 @@ interface TreeContext {
   /** The tree before the report, and the report's tree; null when the report changes no code. */
   before: Oid;
   after: Oid | null;
-  /** Paths that are in no commit. */
+  /** Paths that no commit contains. */
   leftOut: ReadonlySet<RepoPath>;
 }
 
@@ -104,8 +104,8 @@ async function listTrees(
 }
 
 /**
- * Applies the files. `finalOf` returns the commit's version of a file if it matches what the action left. Returns false
- * when a file on disk was not as git has it.
+ * Applies the files. `finalOf` returns the commit's version of a file if it matches the state that the action left.
+ * Returns false when a file on disk differed from git's version.
  */
 async function applyFiles(
   code: EditedCode,
@@ -122,7 +122,7 @@ async function applyFiles(
   return true;
 }
 
-/** Returns whether a report has any trees; in an older report without recorded trees, their absence proves nothing. */
+/** Returns true if a report contains any trees; in an older report without recorded trees, their absence proves nothing. */
 export function hasTrees({ action_logs: logs }: Report): boolean {
   return logs.some(({ tree }) => tree !== undefined);
 }

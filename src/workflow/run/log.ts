@@ -1,4 +1,4 @@
-/** Notes each action in the run's journal before it starts, and its outcome afterwards. */
+/** Records each action in the run's journal before it starts, and its outcome afterwards. */
 import { foldJournal, type EndRecord, type JournaledRun, type JournalRecord } from '../../plan/report/journal.ts';
 import type { ActionLog } from '../../plan/report/report.ts';
 import type { RunJournal } from '../../ports/disk.ts';
@@ -10,7 +10,7 @@ import { nullIfRefused } from './keep-before.ts';
 import type { Run, RunLog } from './run.ts';
 
 /**
- * Opens the log. With `isNew`, the journal has no records yet; for a continued run, `journaled` holds the journal's
+ * Opens the log. With `isNew`, the journal has no records yet; for a continued run, `journaled` contains the journal's
  * records.
  */
 export function logRun(

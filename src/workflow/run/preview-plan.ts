@@ -1,4 +1,4 @@
-/** Previews what executing a line's pending plan would do, without changing anything or asking anybody. */
+/** Previews the effects of executing a line's pending plan, without changing anything or asking anybody. */
 import { TeddyError } from '../../errors.ts';
 import { renderUnifiedDiff } from '../../plan/match/diff.ts';
 import { type Effect, joinWrites } from '../../plan/effects/effect.ts';
@@ -44,7 +44,7 @@ export interface PreviewedAction {
   effect: Effect | null;
 }
 
-/** `applies` is false when the memo to add already exists, or the one to remove does not. */
+/** `applies` is false when the memo to add already exists, or the memo to remove does not. */
 export interface PreviewedMemo extends MemoChange {
   applies: boolean;
 }
@@ -94,7 +94,7 @@ function requireLocal(line: Line): Oid {
   );
 }
 
-/** Warns about a run that has begun. Cannot check here whether its process is alive, because that would claim the run. */
+/** Warns about a run that has begun. Cannot check here that its process is alive, because the check would claim the run. */
 async function warnOfBegunRun({ journals, notices }: Project, place: RunDirs): Promise<void> {
   const left = await journals.find(place);
   const last = left?.begun.at(-1);
@@ -117,7 +117,7 @@ async function check(
 
 async function previewMemos(project: Project, changes: MemoChange[]): Promise<PreviewedMemo[]> {
   if (changes.length === 0) return [];
-  // A clone gets teddy/global from its remote as soon as a command writes.
+  // A clone creates teddy/global from its remote as soon as a command writes.
   const { memos = '' } = (await readGlobal(project, { orRemote: true })) ?? {};
   const { added, removed } = changeMemos(memos, changes);
   return changes.map(({ kind, fact }) => {

@@ -1,4 +1,4 @@
-/** Ends a run with one `report` entry that has the outcome and exactly the run's code changes. */
+/** Ends a run with one `report` entry that contains the outcome and exactly the run's code changes. */
 import { GitKilledError, TeddyError } from '../../errors.ts';
 import { labelReport } from '../line/entry-labels.ts';
 import { renderReport } from '../../plan/report/report-yaml.ts';
@@ -85,7 +85,7 @@ interface TakenCode {
   tree: Oid | null;
   changes: ReportedChange[];
   leftOut: LeftOutFile[];
-  /** Why git would not take the changes, or null. */
+  /** Why git would not store the changes; null otherwise. */
   failure: string | null;
 }
 
@@ -102,9 +102,9 @@ async function takeCode(project: Project, workspace: Workspace, before: Oid, run
     const changes = (await store.diffTrees(before, tree)).filter(({ path }) => !isSessionPath(path));
     return { tree, changes: changes.map((change) => toReported(change, run)), leftOut, failure: null };
   } catch (error) {
-    // A filter that fails, or core.safecrlf: the actions have run, and the report has to say so even without the code.
-    // A killed git has refused nothing: the run stays interrupted, with everything noted, and the next command settles
-    // it.
+    // A filter failed, or core.safecrlf refused: the actions have run, and the report has to record that even without
+    // the code. A killed git has not refused anything: the run stays interrupted, with everything recorded, and the
+    // next command settles it.
     if (!(error instanceof TeddyError) || error.code !== 'GIT_FAILED' || error instanceof GitKilledError) throw error;
     const refused = paths.map((path) => ({ path, reason: 'git did not accept it' }));
     return {
@@ -139,7 +139,7 @@ async function findLeftOut(project: Project, workspace: Workspace, before: Oid, 
   const left: LeftOutFile[] = repositories.map((path) => ({ path, reason: anotherRepository }));
   for (const path of fresh) {
     if ((await workspace.sizeOnDisk(path)) === null) {
-      // No file has the displayed name, because its real name has other bytes.
+      // No file has the displayed name, because its real name consists of other bytes.
       if (path.includes('\uFFFD')) left.push({ path, reason: notUtf8 });
       continue;
     }
@@ -149,7 +149,7 @@ async function findLeftOut(project: Project, workspace: Workspace, before: Oid, 
   return [...left, ...[...run.strays].map((path) => ({ path, reason: notTeddys }))];
 }
 
-/** A person who approves a plan reads the files that it writes itself, but not the files that its commands make. */
+/** A user who approves a plan reads the files that the plan itself writes, but not the files that its commands make. */
 async function findReason(project: Project, workspace: Workspace, path: RepoPath, run: Run): Promise<string | null> {
   const byCommand = run.logs.find(({ index }) => index === run.changed.get(path))?.action_type === 'EXECUTE';
   const named = byCommand ? await findPathReason(project, path) : findNameReason(path);

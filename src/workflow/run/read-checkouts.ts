@@ -1,11 +1,14 @@
-/** Reads a commit's files in the form that git would check out, a few hundred at a time, because memory holds them together. */
+/**
+ * Reads a commit's files in the form that git would check out, a few hundred at a time, because they are kept in memory
+ * together.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import type { KnownOrigin, TouchedFile } from './find-touched.ts';
 
-/** The content by path; an error says why there is nothing to put at the path. */
+/** The content by path; an error explains why there is nothing to put at the path. */
 export type Checkouts = ReadonlyMap<RepoPath, Uint8Array | TeddyError>;
 
 const maxFiles = 200;

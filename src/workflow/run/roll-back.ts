@@ -1,7 +1,7 @@
 /**
- * Restores what a run changed: content, mode, links, deletions, and the directories that it made. First moves aside
- * anything that is not provably the run's own, so that nobody's work is lost. Does not change commits or files ignored
- * by git.
+ * Restores files that a run changed: content, mode, links, deletions, and the directories that it made. First moves
+ * aside anything that is not provably the run's own, so that nobody's work is lost. Does not change commits or files
+ * ignored by git.
  */
 import { TeddyError } from '../../errors.ts';
 import type { JournaledRun } from '../../plan/report/journal.ts';
@@ -19,13 +19,13 @@ import { toText } from '../../view/view.ts';
 
 export interface RolledBack {
   restored: RepoPath[];
-  /** Paths that differ from their state before the run, and why. */
+  /** Paths that differ from their state before the run, with the reasons. */
   left: LeftPath[];
   /** The paths among them for which another attempt may restore more. */
   failed: LeftPath[];
-  /** Files found there that may be somebody's own, with their absolute paths now. */
+  /** Files at these paths that may be somebody's own, with their new absolute paths. */
   aside: { path: RepoPath; to: string }[];
-  /** Files that commands had left there and that nobody else seems to have edited, with their new paths. */
+  /** Files that commands had left and that nobody else seems to have edited, with their new paths. */
   kept: { path: RepoPath; to: string }[];
 }
 
@@ -40,7 +40,7 @@ export interface RollbackContext {
   journal: RunJournal;
 }
 
-/** Rolls the run back. The caller can repeat it after a crash: it skips anything already in its state before the run. */
+/** Rolls the run back. Repeatable after a crash: skips anything that is already in its state before the run. */
 export async function rollBack(place: RollbackContext, run: JournaledRun): Promise<RolledBack> {
   const { project, workspace } = place;
   const files = project.filesOf(workspace.root);
@@ -61,7 +61,7 @@ export async function rollBack(place: RollbackContext, run: JournaledRun): Promi
 
   const directories = await findMadeDirectories(place, touched, since);
   for (const path of onePerDirectory(touched)) await files.removeLeftovers(path);
-  // Unstages before asking git what it ignores, because git does not ignore files in the index.
+  // Unstages files before asking git which ones it ignores, because git does not ignore files in the index.
   if (ranCommand) await workspace.unstage(touched.map(({ path }) => path).filter((path) => !isRepository(path)));
   // Restores attributes files first, because they affect how git reads the other files.
   for (const level of byDepth(touched.filter(isNamed('.gitattributes')))) await put(level);
@@ -69,7 +69,7 @@ export async function rollBack(place: RollbackContext, run: JournaledRun): Promi
   // Files that did not exist before.
   const made = new Set(touched.filter((file) => origins.get(file)?.kind === 'absent'));
   await put(touched.filter((file) => !made.has(file)));
-  // With its .gitignore restored, git again ignores what it ignored before: such a file existed already, or does not
+  // With its .gitignore restored, git ignores the same files as before: a file among them already existed, or does not
   // matter.
   const ignored = new Set(await workspace.ignored([...made].map(({ path }) => path)));
   await put([...made].filter(({ path, byCommand }) => !byCommand || !ignored.has(path)));
@@ -143,7 +143,7 @@ async function putBack(place: Putting, file: TouchedFile, outcome: RolledBack): 
   }
 }
 
-/** Returns why it left the file alone, or null. */
+/** Returns the reason why it did not touch the file, or null. */
 async function tryPutBack(place: Putting, file: TouchedFile, outcome: RolledBack): Promise<string | null> {
   const { project, files, contents, written, origins } = place;
   const { path } = file;
@@ -153,7 +153,7 @@ async function tryPutBack(place: Putting, file: TouchedFile, outcome: RolledBack
   const found = await files.readState(path);
   const wanted = await readWanted(place, path, origin, found);
   const reason = isInState(found, wanted) ? null : await exchange(place, file, { found, wanted }, outcome);
-  // Notes this only once the file is restored, because teddy then gives up a copy elsewhere.
+  // Record this only once the file is restored, because teddy then gives up a copy elsewhere.
   if (reason === null && 'bytes' in wanted) {
     const sha256 = project.hash(wanted.bytes);
     contents.add(sha256);
@@ -195,7 +195,7 @@ async function exchange(
 }
 
 /**
- * Judges a file that a command uncovered rather than made: git had ignored it because of a list outside of the project.
+ * Judges a file that a command uncovered rather than made: git had ignored it because of a list outside the project.
  * `copy` means that its content is back at the place from which it was moved.
  */
 async function findClaim(

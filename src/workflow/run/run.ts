@@ -12,7 +12,7 @@ import type { SessionTarget } from '../line/guard-session-files.ts';
 
 export interface Run {
   logs: ActionLog[];
-  /** Path -> the index of the last action that changed it. */
+  /** Maps each path to the index of the last action that changed it. */
   changed: Map<RepoPath, number>;
   /**
    * A fingerprint of the run's result at each changed path: `sha256:...` of the content, or a scan's fingerprint; null
@@ -28,7 +28,7 @@ export interface Run {
   /** By action, the files that it changed, in the state in which it left them; null when unknown. */
   files: Map<number, LeftFile[] | null>;
   ended: RunEnd;
-  /** HEAD has left the line, so the run does nothing more here. */
+  /** True when HEAD has left the line, so that the run does nothing more here. */
   isOffLine?: boolean;
   /** The action in which an earlier process was killed during this run. */
   crashedIn?: number;
@@ -65,7 +65,7 @@ export interface Approval {
   decision: Decision;
   /** With a yes: the user's version, either a file's whole new content or the script. */
   edited?: string;
-  /** With `quit`: the user declined this action, and the run stopped after it. */
+  /** True with `quit` when the user declined this action, and the run stopped after it. */
   declines?: boolean;
   /** With a no: the user's words, for the report and thereby for the model. */
   comment?: string;
@@ -79,7 +79,7 @@ export interface Approver {
   /** Asks about an action. With `isLast`, no question follows. */
   action(asked: { action: Action; effect: Effect; count: number; isLast: boolean }): Promise<Approval>;
   /**
-   * Returns the answer to CHAT_WITH_USER or PROMPT; null when there is nobody to ask. Throws INTERRUPTED when the user
+   * Returns the answer to CHAT_WITH_USER or PROMPT; null when nobody can be asked. Throws INTERRUPTED when the user
    * gives no answer.
    */
   answer(text: string): Promise<string | null>;
@@ -108,7 +108,7 @@ export interface RunLog {
   rollBack(): Promise<void>;
 }
 
-/** Begins an action's log with what the plan says about it. */
+/** Begins an action's log with the facts from the plan. */
 export function newLog<Rest extends Omit<ActionLog, 'index' | 'action_type' | 'params'>>(action: Action, rest: Rest) {
   return { index: action.index, action_type: action.type, params: toParams(action), ...rest };
 }

@@ -28,7 +28,7 @@ export async function runScripts<T>(
   const before = await keepEdits(place.workspace, files, log, kept);
   await log.begin(action, before);
   const [worked] = await Promise.allSettled([work((script, options) => runScript(runner, script, options))]);
-  // Attributes changes before anything else can fail: the command's changes must be reported or reverted.
+  // Attributes changes before anything else can fail, because the command's changes must be reported or reverted.
   const restored = await attribute(runner, action.index, kept, before).catch((error: unknown) => {
     runner.run.unseen.add(action.index);
     runner.run.files.set(action.index, null);
@@ -38,7 +38,7 @@ export async function runScripts<T>(
   return { ...restored, value: worked.value };
 }
 
-/** Describes, for a report, a script's failure to leave `.teddy/` alone. */
+/** Describes, for a report, how a script failed to leave `.teddy/` unchanged. */
 export function toReason(failure: string): string {
   return `the command changed files in .teddy/, and the change could not be reverted: ${failure}`;
 }
@@ -74,7 +74,7 @@ async function attribute(runner: Runner, index: number, kept: KeptFiles, before:
 }
 
 /**
- * Returns whether the script only rewrote the file, with the same bytes and mode, and with the same tracking; in that
+ * Returns true if the script only rewrote the file, with the same bytes and mode, and with the same tracking; in that
  * case the change keeps its owner.
  */
 async function isAsBefore(

@@ -6,7 +6,7 @@ import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid } from '../../names.ts';
 
-/** Indexes of actions, from 1. `only` defaults to every action, `skip` to none. */
+/** The indexes of actions, from 1. `only` defaults to every action, `skip` to none. */
 export interface Selection {
   only?: readonly number[] | undefined;
   skip?: readonly number[] | undefined;
@@ -45,7 +45,7 @@ function refuseUnknown(flag: string, indexes: readonly number[], actions: readon
   );
 }
 
-/** Returns a problem for each CREATE of a file that the commit has but the disk lacks, unless the user has deleted it. */
+/** Returns a problem for each CREATE of a file that is in the commit but not on disk, unless the user has deleted it. */
 export async function findHidden(
   { repository: { store } }: Project,
   { tip, workspace }: { tip: Oid; workspace: Workspace },

@@ -1,4 +1,7 @@
-/** Settles a killed run: continues it, closes it in its present state, or rolls it back. Reruns no action that had begun. */
+/**
+ * Settles a killed run: continues it, closes it in its present state, or rolls it back. Does not rerun any action that
+ * had begun.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { BeginRecord } from '../../plan/report/journal.ts';
 import type { Plan } from '../../plan/plan.ts';
@@ -87,14 +90,14 @@ export function stopRun(plan: Plan, run: Run): void {
   for (const action of rest) run.logs.push(toSkippedLog(action, run.ended));
 }
 
-/** Logs the remaining actions as not selected: nobody chose them, or there is nobody to ask about them. */
+/** Logs the remaining actions as not selected: nobody chose them, or nobody can be asked about them. */
 export function skipRest(plan: Plan, run: Run): void {
   for (const action of listRest(plan, run)) run.logs.push(toUnselectedLog(action));
 }
 
 async function readRun({ ended, journal }: LeftRun): Promise<Run> {
   const run = newRun();
-  // After a power cut, the last action's bytes may be missing; its log exists and gives its outcome.
+  // After a power cut, the last action's bytes may be missing; its log exists and contains its outcome.
   const read = async (key: string) => toText(await journal.read(key).catch(toLost));
   for (const { log, ended: how, changed, strays, output, page, crashed, files } of ended) {
     run.logs.push(log);
@@ -105,7 +108,7 @@ async function readRun({ ended, journal }: LeftRun): Promise<Run> {
     }
     if (crashed) run.crashedIn = log.index;
     for (const path of strays) run.strays.add(path);
-    // An older teddy's journal has none.
+    // A journal from an older teddy has none.
     if (files !== undefined || changed.some(([, , owner]) => owner === undefined))
       run.files.set(log.index, files ?? null);
     if (output !== undefined) run.outputs.push({ action: log.index, text: await read(output) });
@@ -120,8 +123,8 @@ function toLost(error: unknown): Uint8Array {
 }
 
 /**
- * Attributes every difference since the action began to the action, because teddy cannot tell later edits apart.
- * Returns a description of what is known.
+ * Attributes every difference since the action began to the action, because teddy cannot distinguish later edits.
+ * Returns a description of the known changes.
  */
 async function noteChanges(
   project: Project,

@@ -1,6 +1,6 @@
 /**
- * Moves lines as planned: first all lines that are not checked out anywhere, at once, then each of the others in its
- * work tree.
+ * Moves lines as planned: first all lines that are not checked out anywhere, in one step, then each of the others in
+ * its work tree.
  */
 import { TeddyError } from '../../errors.ts';
 import type { RefUpdate, Workspace } from '../../ports/git.ts';
@@ -14,7 +14,7 @@ import { moveRefs } from '../line/move-refs.ts';
 
 export interface AppliedMoves {
   done: Move[];
-  /** Lines blocked by their work tree, and therefore unchanged. */
+  /** The lines that their work tree blocks, and that are therefore unchanged. */
   held: { move: Move; problem: TeddyError }[];
 }
 
@@ -133,7 +133,7 @@ async function refuseEdits({ repository: { store } }: Project, workspace: Worksp
   );
 }
 
-/** A checked-out line moves in its work tree instead; but this creates its tail first, so that HEAD can go there. */
+/** A checked-out line moves in its work tree instead; this only creates its tail first, so that HEAD can move to the tail. */
 function toUpdates({ move, workspace }: ReadyMove): RefUpdate[] {
   const { ref, old, tail } = move;
   const made: RefUpdate[] = tail?.isNew === true ? [{ ref: tail.ref, old: null, new: old }] : [];
@@ -146,7 +146,7 @@ async function followIn(project: Project, workspace: Workspace, move: Move): Pro
   if (head.ref !== ref || head.oid !== old) throw toMoved(ref);
   if (move.tail === null) {
     await workspace.fastForward(move.new);
-    // git moves the branch that HEAD is on at this moment.
+    // git moves the branch that HEAD points to at this moment.
     if ((await project.repository.store.resolve(ref)) !== move.new) throw toMoved(ref);
     return;
   }
@@ -164,8 +164,8 @@ async function followIn(project: Project, workspace: Workspace, move: Move): Pro
 }
 
 /**
- * Marks lines from an address, which leave no other trace of their origin; because of this mark, teddy asks the user
- * about their agents and lists.
+ * Marks lines fetched from an address, which leave no other trace of their origin; because of this mark, teddy asks the
+ * user about their agents and lists.
  */
 async function markFetched(project: Project, ready: readonly ReadyMove[]): Promise<RefUpdate[]> {
   const came = ready[0]?.move.new;

@@ -1,4 +1,7 @@
-/** Judges the lines in quarantine before any local ref moves: their names, what they build on, and each of their entries. */
+/**
+ * Judges the lines in quarantine before any local ref moves: their names, the commits below them, and each of their
+ * entries.
+ */
 import { isDamage, TeddyError } from '../../errors.ts';
 import type { FetchedLine, Project } from '../../ports/project.ts';
 import {
@@ -23,7 +26,7 @@ import { changeCounter } from './shared-line.ts';
 export interface IncomingRef {
   ref: RefName;
   tip: Oid;
-  /** The local ref's tip; null when the ref is not here yet. */
+  /** The local ref's tip; null when this repository does not have the ref yet. */
   local: Oid | null;
   /** The local session that owns a custom-named line. */
   session?: SessionId | null;
@@ -31,12 +34,12 @@ export interface IncomingRef {
 
 export interface RefusedRef {
   ref: RefName;
-  /** The reason, for a person; it quotes the remote's text unchanged. */
+  /** The reason, for display; it quotes the remote's text unchanged. */
   reason: string;
   violations: Violation[];
-  /** True when a local session has the same name but another start, and nothing else is wrong. */
+  /** True when a local session has the same name but another start, and there is no other problem. */
   isNamesake?: true;
-  /** True when this clone lacks one of the line's objects, or has it damaged. */
+  /** True when one of the line's objects is missing from this clone, or damaged. */
   isUnread?: true;
 }
 
@@ -47,7 +50,7 @@ export interface CheckedIncoming {
 
 export interface IncomingOptions {
   signal?: AbortSignal;
-  /** Reports how many refs are already judged. */
+  /** Reports the number of refs judged so far. */
   onProgress?(done: number, total: number): void;
 }
 
@@ -96,7 +99,7 @@ export async function checkIncoming(
   };
 }
 
-/** Returns why teddy refuses a line that only a remote has; null when the line passes. Throws as `checkIncoming` does. */
+/** Explains why teddy refuses a remote-only line; null when the line passes. Throws as `checkIncoming` does. */
 export async function judgeFetched(project: Project, line: FetchedLine): Promise<string | null> {
   const { refused } = await checkIncoming(project, [{ ...line, local: null }]);
   return refused[0]?.reason ?? null;
@@ -159,7 +162,8 @@ async function judgeOnce(judge: Judge, one: NamedRef): Promise<Verdict> {
     if (session === null) return await checkIncomingGlobal(judge.project, one.tip, one.local);
     return await judgeLine(judge, { ...one, session });
   } catch (error) {
-    // V8 throws a RangeError for a text that is too long, or nested too deep for its stack. Only this line is affected.
+    // V8 throws a RangeError for a text that is too long, or nested too deeply for its stack. Only this line is
+    // affected.
     if (!isDamage(error) && !(error instanceof RangeError)) throw error;
     return { reason: `it cannot be read: ${error.message}`, violations: [], isUnread: true };
   }
@@ -242,8 +246,8 @@ export interface IncomingName {
 }
 
 /**
- * Returns a string that says why teddy refuses the name. `taken` lists the local refs; `session` is the session of a
- * local line with this name in any form.
+ * Returns a string that explains why teddy refuses the name. `taken` lists the local refs; `session` is the session of
+ * a local line with this name in any form.
  */
 export function readIncomingName(
   ref: RefName,

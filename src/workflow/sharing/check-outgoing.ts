@@ -17,7 +17,7 @@ export interface OutgoingSecret {
   kind: string;
 }
 
-/** Memory can hold a file of this size several times; nobody writes a larger text by hand. */
+/** Memory has room for several copies of a file of this size; nobody writes a larger text by hand. */
 const maxFileBytes = 64 * 1024 * 1024;
 /** git treats a file as binary when it finds a NUL in this many bytes. */
 const binaryProbeBytes = 8000;
@@ -32,8 +32,8 @@ interface Leaving {
 
 /**
  * Searches all commits in the push, including the code commits below a session; `known` are the commits that the remote
- * has. Skips binary files, and secrets already in the file's previous version: the remote has these, or teddy reports
- * them there. Throws INTERRUPTED or MASKING_FAILED.
+ * has. Skips binary files, and secrets that the file's previous version already contained: the remote has these, or
+ * teddy reports them in that version. Throws INTERRUPTED or MASKING_FAILED.
  */
 export async function checkOutgoing(
   project: Project,
@@ -158,12 +158,12 @@ async function* walkNewCommits(
   }
 }
 
-/** The push also sends the commits that a merge brought in, one by one. */
+/** The push also sends the commits that came in through a merge, one by one. */
 function toMerged({ commit: { parents } }: ChangedCommit, not: readonly Oid[]): Walk[] {
   return parents.slice(1).map((from, at) => ({ from, not: [...not, ...parents.slice(0, at + 1)] }));
 }
 
-/** A masker gets pieces of this size, because it scans a text several times. */
+/** A masker receives pieces of this size, because it scans a text several times. */
 const pieceChars = 4 * 1024 * 1024;
 /** Longer than any key, so that at least one of two neighboring pieces contains the whole key. */
 const overlapChars = 64 * 1024;

@@ -8,7 +8,7 @@ import { shortRef, type RefName } from '../../names.ts';
 export interface ChosenRemote {
   /** The name in git's configuration; otherwise a URL or a path. */
   name: string;
-  /** The name for people: a URL without its secrets. */
+  /** The name for display: a URL without its secrets. */
   label: string;
   isConfigured: boolean;
 }

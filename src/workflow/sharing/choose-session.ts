@@ -18,7 +18,7 @@ interface ScopeRequest {
 
 /**
  * Shares the named line or HEAD's line under its own name, and also a renamed main line, but not the user's other
- * branches. The user may also name a session that only the remote has. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION,
+ * branches. The user may also name a session that exists only on the remote. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION,
  * NO_OPEN_SESSION or NOT_APPROVED.
  */
 export async function chooseScope(
@@ -40,9 +40,9 @@ export async function chooseScope(
     months: new Set(request.months),
     named: new Map([
       ...local.filter((one) => goes(one) && !isNamedLikeIts(one)).map((one) => [one.ref, one.session] as const),
-      // The main line of a session that only a remote has, whatever the line's name is there.
+      // The main line of a session that exists only on a remote, whatever the line is called on the remote.
       ...listRemoteMains(lines.filter(isWanted)).map((one) => [one.branchRef, one.session] as const),
-      // A line that only a remote has and that the user requested by name.
+      // A line that exists only on a remote and that the user requested by name.
       ...(line !== null && session !== null && parseLineRef(line)?.session !== session
         ? [[line, session] as const]
         : []),

@@ -15,7 +15,7 @@ export interface WantedRef {
 /** A remote with bad objects in more refs than this probably has bad objects in all of them. */
 const maxRefusals = 40;
 
-/** Returns the refs not fetched, each with the reason. Throws as `Remotes.fetch` does, except HOSTILE_SESSION. */
+/** Returns the refs that were not fetched, each with the reason. Throws as `Remotes.fetch` does, except HOSTILE_SESSION. */
 export async function fetchVerified(
   project: Project,
   remote: string,

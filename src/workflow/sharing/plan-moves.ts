@@ -1,4 +1,4 @@
-/** Plans how merging in the remote's lines changes each local line. Only reads values and asks git; moves nothing. */
+/** Plans how merging the remote's lines changes each local line. Only reads values and asks git; moves nothing. */
 import type { RefTip, Store, TreeFile } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import {
@@ -26,7 +26,7 @@ import { type TreeEdit, editTree } from '../../session/paths/edit-tree.ts';
 import { isTrusted, trustTexts } from '../line/foreign-texts.ts';
 import { toText } from '../../view/view.ts';
 
-/** A change to a local line. `moved` means that the remote's commits keep the name, and `tail` has the local-only commits. */
+/** A change to a local line. `moved`: the remote's commits keep the name, and `tail` contains the local-only commits. */
 export interface Move {
   ref: RefName;
   old: Oid | null;
@@ -44,7 +44,7 @@ export async function readStandings(project: Project, tips: readonly SharedTips[
   return tips.map((one) => ({ ...one, standing: toStanding(one, contains) }));
 }
 
-/** `listed` holds the remote's refs; the returned `notes` are for a person to look at. */
+/** `listed` contains the remote's refs; the returned `notes` are for the user. */
 export async function planMoves(
   project: Project,
   lines: readonly StandingTips[],
@@ -76,7 +76,10 @@ export async function planMoves(
 
 const stays: ReadonlySet<Standing> = new Set(['same', 'push', 'only-local', 'gone', 'archived-there']);
 
-/** Finds a session's lines that are certain to be here, with their tips; a line that still has to move may be blocked. */
+/**
+ * Finds a session's lines that this repository certainly has, with their tips; a line that still has to move may be
+ * blocked.
+ */
 function findKeepers(lines: readonly StandingTips[], session: SessionId): Map<RefName, Oid> {
   return new Map(
     lines.flatMap(({ ref, session: owner, local, remote, standing }) => {
@@ -94,8 +97,8 @@ interface Tail {
 }
 
 /**
- * Names the tail by the turn where it leaves, with the first free number, and adds the name to `taken`. `lines` are the
- * session's lines that will be here.
+ * Names the tail after the turn at which it leaves, with the first free number, and adds the name to `taken`. `lines`
+ * are the session's lines that this repository will have.
  */
 async function toTail(
   store: Store,
@@ -118,7 +121,10 @@ async function toTail(
   }
 }
 
-/** Returns the turn of the first entry that only the tail has; when none of its entries has a turn, the next turn's number. */
+/**
+ * Returns the turn of the first entry that is only on the tail; when none of its entries has a turn, the next turn's
+ * number.
+ */
 async function readLeavingTurn(store: Store, session: SessionId, local: Oid, remote: Oid): Promise<number> {
   const fork = await findFork(store, remote, [local]);
   let first: number | null = null;
@@ -135,7 +141,7 @@ async function readLeavingTurn(store: Store, session: SessionId, local: Oid, rem
 /** `teddy/global` after changes in both repositories: one commit on top of both, with both sides' additions and removals. */
 interface MergedGlobal {
   commit: Oid;
-  /** Sentences about lines that a person should look at. */
+  /** Sentences about lines that the user should look at. */
   notes: string[];
 }
 
@@ -152,7 +158,7 @@ interface Merge {
 type Sides = Record<'base' | 'mine' | 'theirs', TreeFile | undefined>;
 
 /**
- * Creates a commit with both as parents, the remote's first, and moves no ref. When only a person could merge a file,
+ * Creates a commit with both as parents, the remote's first, and moves no ref. When only the user could merge a file,
  * keeps the remote's version, and stores the local version next to it under another name.
  */
 async function mergeRemoteGlobal(project: Project, local: Oid, remote: Oid): Promise<MergedGlobal> {
@@ -198,7 +204,7 @@ function isSame(a: TreeFile | undefined, b: TreeFile | undefined): boolean {
   return a?.oid === b?.oid && a?.mode === b?.mode;
 }
 
-/** Returns null when only a person can merge the texts, or when one of them is not a list of memos. */
+/** Returns null when only the user can merge the texts, or when one of them is not a list of memos. */
 async function mergeTexts(
   { project }: Merge,
   path: RepoPath,

@@ -24,7 +24,7 @@ export async function pullSessions(
     const scope = await chooseScope(project, { ...request, offLine }, sides);
     const { lines, tips, notes } = await receiveBranches(project, { ...sides, scope }, request);
     const monthsLeft = listMonthsLeft(scope, sides.listed, [...tips, ...lines]);
-    // A line that exists only here needs no pull.
+    // A line that exists only in this repository needs no pull.
     return { remote, session: scope.session, lines: sortLines(lines), leftOut: [], monthsLeft, notes, refusal: null };
   });
 }

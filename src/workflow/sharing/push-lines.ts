@@ -81,7 +81,7 @@ async function refuseSecrets(
   );
 }
 
-/** Returns the commands that share everything before the secret; empty when no line holds the secret. */
+/** Returns the commands that share everything before the secret; empty when no line contains the secret. */
 async function adviseSharing(project: Project, updates: readonly RefUpdate[], commit: Oid): Promise<string> {
   const { store } = project.repository;
   const parent = (await store.readCommit(commit)).parents[0];
@@ -96,7 +96,7 @@ async function adviseSharing(project: Project, updates: readonly RefUpdate[], co
   return 'The commits that contain it cannot be shared as they are.';
 }
 
-/** Lists the remote's tips that are here too. */
+/** Lists the remote's tips that this repository also has. */
 async function findKnown(
   { repository: { store } }: Project,
   remote: ChosenRemote,
@@ -123,7 +123,7 @@ export async function moveTracking(
   if (wanted.length === 0) return;
   const now = await Promise.all(wanted.map(async (one) => ({ ...one, old: await store.readRef(one.ref) })));
   const moves = now.filter(({ old, new: tip }) => old !== tip);
-  // The tracking refs only record the last known state; a process that has moved them meanwhile knows better.
+  // The tracking refs only record the last known state; a process that has moved them meanwhile has newer information.
   await moveRefs(project, moves, 'pushed');
 }
 

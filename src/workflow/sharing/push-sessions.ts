@@ -1,4 +1,4 @@
-/** Pushes a session's lines, provided that the remote has nothing that is missing here. */
+/** Pushes a session's lines, provided that this repository has everything that the remote has. */
 import { TeddyError } from '../../errors.ts';
 import type { RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -29,7 +29,7 @@ export async function pushSessions(project: Project, request: ShareRequest): Pro
   // Another process may have extended a local line, and pushed it, before the remote listed its refs.
   const tips = before.some(isBehind) ? await read(await listRefsHere(project.repository.store)) : before;
   refuseBehind(remote, tips);
-  // Naming a session pushes it again even if the remote has deleted it.
+  // Naming a session pushes it again even if it was deleted on the remote.
   const wished = request.selector === undefined ? tips : tips.map(revive);
   const updates = toPushes(wished);
   const outcome = await pushLines(project, { ...sides, named: scope.named }, updates, request);

@@ -24,8 +24,8 @@ export type Standing =
   | 'gone';
 
 /**
- * Whether `tip` is `commit` or builds on it. Only a line's own commits count: a merge may have another line in its
- * history without holding its files.
+ * Returns true if `tip` is `commit` or builds on it. Only a line's own commits count: a merge may have another line in
+ * its history without containing its files.
  */
 export type Contains = (tip: Oid, commit: Oid) => boolean;
 
@@ -39,15 +39,15 @@ export function toStanding(tips: SharedTips, contains: Contains): Standing {
   return contains(local, remote) ? 'push' : 'diverged';
 }
 
-/** A branch adds nothing to an archive that has all of its commits, whether or not the other side ever had the branch. */
+/** A branch adds nothing to an archive that contains all of its commits, whether or not the other side ever had the branch. */
 function toLocalStanding({ known, archived }: SharedTips, local: Oid, contains: Contains): Standing {
   if (archived.remote !== null && contains(archived.remote, local)) return 'archived-there';
   return known !== null && contains(known, local) ? 'gone' : 'only-local';
 }
 
 /**
- * teddy also pulls the remote's archive, which becomes the local archive. A landing keeps an archive as well, so the
- * archive means that the branch was put away only when the branch is older.
+ * teddy also pulls the remote's archive, which becomes the local archive. A landing creates an archive as well, so an
+ * archive shows that the branch was put away only when the branch is older.
  */
 function toRemoteStanding({ archived, renamed }: SharedTips, remote: Oid, contains: Contains): Standing {
   if (renamed.some((tip) => contains(tip, remote))) return 'renamed';
@@ -56,7 +56,7 @@ function toRemoteStanding({ archived, renamed }: SharedTips, remote: Oid, contai
   return isKept || isOlder ? 'archived-here' : 'only-remote';
 }
 
-/** Lists the questions that `toStanding` may ask `contains`: a yes decides, regardless of later questions. */
+/** Lists the questions that `toStanding` may ask `contains`: the first yes decides, regardless of later questions. */
 export function listQuestions({ local, remote, known, archived, renamed }: SharedTips): { tip: Oid; commit: Oid }[] {
   if (local === remote) return [];
   const asked: [Oid | null, Oid | null][] =

@@ -15,9 +15,9 @@ export interface ShareRequest extends TransferOptions {
   remote?: string | undefined;
   selector?: string | undefined;
   all?: boolean | undefined;
-  /** Months (`2026-01`) whose archives to pull, even for sessions that are not here. */
+  /** The months (`2026-01`) whose archives to pull, even for sessions that this repository does not have. */
   months?: readonly string[] | undefined;
-  /** Looks at everything, but moves no local or remote refs except refs in quarantine. */
+  /** True to look at everything, but move no local or remote refs except refs in quarantine. */
   dryRun?: boolean | undefined;
 }
 
@@ -72,14 +72,14 @@ export function sortLines(lines: readonly SharedLine[]): SharedLine[] {
 interface ChangeCounter {
   /**
    * Counts the changes against the commit's first parent. Resolves to false when this commit exceeds the limit, or when
-   * its changes are nested too deep. The caller may add several commits at a time.
+   * its changes are nested too deeply. The caller may add several commits at a time.
    */
   add(commit: Commit): Promise<boolean>;
 }
 
 export function changeCounter(store: Store): ChangeCounter {
   let [sum, left] = [0, maxChangedPaths];
-  // Compares one commit's trees with the next commit's, so this keeps recent trees.
+  // Each commit's trees are compared with the next commit's, so this keeps recent trees.
   const count = pathCounter(keepRecent(store.readTree, { max: 512 }), () => (left -= 1) >= 0);
   return {
     async add({ tree, parents: [parent] }) {
@@ -90,7 +90,7 @@ export function changeCounter(store: Store): ChangeCounter {
   };
 }
 
-/** Many may push to one remote at once; a slower push starts again a little later. */
+/** Many clients may push to one remote at the same time; a slower push starts again a little later. */
 const maxRounds = 5;
 const firstWaitMs = 100;
 

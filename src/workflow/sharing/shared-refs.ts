@@ -70,8 +70,8 @@ export interface SharedTips {
   /** The archives' tips; an archive keeps a line when its branch is gone. */
   archived: { local: Oid | null; remote: Oid | null };
   /**
-   * For a line that is not here: the local tips of the session's custom-named lines, because one of them may be this
-   * line under another name.
+   * For a line that this repository does not have: the local tips of the session's custom-named lines, because one of
+   * them may be this line under another name.
    */
   renamed: Oid[];
 }
@@ -82,7 +82,7 @@ export interface Scope {
   session: SessionId | null;
   /** Months whose archives to pull, for any session. */
   months: ReadonlySet<string>;
-  /** Custom-named lines to share, and the sessions they belong to. */
+  /** The custom-named lines to share, and the sessions to which they belong. */
   named: ReadonlyMap<RefName, SessionId>;
   /** Local lines not to share: other sessions' lines, and the user's branches that nobody named. */
   leftOut: RefName[];
@@ -90,7 +90,7 @@ export interface Scope {
   ownNamed: ReadonlyMap<SessionId, Oid[]>;
 }
 
-/** Returns null for a user's branch, and for teddy's own refs that it never shares. */
+/** Returns null for a user's branch, and for refs of teddy's own that it never shares. */
 export function parseShared(ref: string): Pick<SharedTips, 'kind' | 'session'> | null {
   if (ref === globalRef) return { kind: 'global', session: null };
   const line = parseLineRef(ref);
@@ -114,7 +114,7 @@ export function toSharedTips(
   const own = new Map(refs.map(({ ref, oid }) => [ref, oid]));
   const theirs = new Map(listed.map(({ ref, oid }) => [ref, oid]));
   const names = new Set([...own.keys(), ...theirs.keys()]);
-  // When the user means one session, includes all of its lines, whatever else is here.
+  // When the user means one session, includes all of its lines, whatever other lines exist here.
   const here = scope.session === null ? [...own.keys()] : [];
   const known = new Set([
     ...here.map((ref) => parseShared(ref)?.session),
@@ -149,8 +149,8 @@ export function toSharedTips(
 }
 
 /**
- * Lists sessions with a branch on the remote that differs from its archive; only a repository that has both can say
- * which is older.
+ * Lists sessions with a branch on the remote that differs from its archive; only a repository that has both can
+ * determine which is older.
  */
 function listTwofold(theirs: ReadonlyMap<RefName, Oid>): SessionId[] {
   return [...theirs].flatMap(([ref, oid]) => {
@@ -162,8 +162,8 @@ function listTwofold(theirs: ReadonlyMap<RefName, Oid>): SessionId[] {
 }
 
 /**
- * Leaves out the remote's archive of a session that is not here unless the user requested it, because there may be ten
- * thousand archives. For a local session, the archive says whether somebody put a branch away or deleted it.
+ * Omits the remote's archive of a session that is not here unless the user requested it, because there may be ten
+ * thousand archives. For a local session, the archive shows whether somebody put a branch away or deleted it.
  */
 function isShared(
   scope: Pick<Scope, 'session' | 'months'>,

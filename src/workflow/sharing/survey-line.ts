@@ -1,6 +1,6 @@
 /**
- * Takes a first look at a foreign line: how large it is, and whether it is a line at all. Afterwards, the other checks
- * may read the line.
+ * Takes a first look at a foreign line: its size, and whether it is a line at all. Afterwards, the other checks may
+ * read the line.
  */
 import { foldPart } from '../../session/paths/paths.ts';
 import { DamagedObjectError } from '../../errors.ts';
@@ -21,7 +21,7 @@ export interface Survey {
 /** teddy supports sessions with up to 10,000 turns, each with a few entries. */
 const maxCommits = 200_000;
 
-/** Counting one by one would spend most of the time waiting for git. */
+/** Counting commits one by one would spend most of the time waiting for git. */
 const countedAtATime = 32;
 
 interface Descent {
@@ -36,7 +36,7 @@ interface Descent {
 
 export const tooManyPaths = `its commits change more than ${maxChangedPaths} paths`;
 
-/** Returns a string that says why teddy refuses the line. `known` are the same session's local tips. Throws DAMAGED_SESSION. */
+/** Returns a string that explains a refusal of the line. `known` are the same session's local tips. Throws DAMAGED_SESSION. */
 export async function surveyLine(
   store: Store,
   { tip, session }: { tip: Oid; session: SessionId },
@@ -45,7 +45,7 @@ export async function surveyLine(
   const { startId, below, end, count, isLarge } = await descend(store, { tip, session }, known);
   if (isLarge) return tooManyPaths;
   if (count > maxCommits) return `it has more than ${maxCommits} commits`;
-  // Commits that a merge brought into a local line were never checked as a line.
+  // Commits that came into a local line through a merge were never checked as a line.
   if (startId === null && known.length > 0 && !(await isOnAnyLine(store, known, end ?? tip)))
     return surveyLine(store, { tip, session }, []);
   if (count === 0) return { startId: null };
@@ -70,9 +70,9 @@ async function descend(
   for await (const { commit } of store.firstParents(tip, [...known])) {
     found.count += 1;
     found.end = commit.parents[0] ?? null;
-    // Counts before asking git for the changes, because git holds all of them in memory.
+    // Count the commits before asking git for the changes, because git keeps all of them in memory.
     const counted = counter.add(commit);
-    // The caller who awaits the promise gets the error.
+    // The caller who awaits the promise receives the error.
     counted.catch(() => undefined);
     counting.push(counted);
     found.isLarge = counting.length > countedAtATime && (await counting.shift()) === false;
@@ -89,7 +89,7 @@ async function descend(
   return found;
 }
 
-/** Returns whether a commit's nearest entry, at or below it, belongs to the session. */
+/** Returns true if a commit's nearest entry, at or below it, belongs to the session. */
 async function isOfSession(store: Store, commit: Oid, session: SessionId): Promise<boolean> {
   if (!(await holdsSession(store, commit, session))) return false;
   let count = 0;
@@ -102,7 +102,7 @@ async function isOfSession(store: Store, commit: Oid, session: SessionId): Promi
 }
 
 /**
- * Checks the last tree's top directory, whoever put files there: a line may begin on code that already has such files,
+ * Checks the last tree's top directory, whoever put files in it: a line may begin on code that already has such files,
  * and in that case none of the line's entries changes them.
  */
 export async function findTopViolations(store: Store, tip: Oid): Promise<Violation[]> {

@@ -1,4 +1,4 @@
-/** Pulls, then pushes, and repeats while another push wins the race; afterwards both sides hold the same refs. */
+/** Pulls, then pushes, and repeats while another push wins the race; afterwards both sides have the same refs. */
 import { exitCodes, TeddyError } from '../../errors.ts';
 import type { RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -41,7 +41,7 @@ export async function syncSessions(project: Project, request: ShareRequest): Pro
   });
 }
 
-/** Sends nothing to a pull-only remote: `remote.pushDefault` and similar settings name another remote for pushes. */
+/** Sends nothing to a pull-only remote, because `remote.pushDefault` and similar settings name another remote for pushes. */
 async function pullThenPush(project: Project, request: ShareRequest, target: ChosenRemote): Promise<Shared> {
   const pulled = await pullSessions(project, request, { offLine: 'open' });
   const pushed = await tryPush(() => pushSessions(project, { ...request, remote: target.name }));
@@ -66,7 +66,7 @@ async function tryPush<Pushed>(push: () => Promise<Pushed>): Promise<Pushed | Te
   }
 }
 
-/** Reports a line that moved in two rounds once. */
+/** Reports a line that moved in two rounds only once. */
 function joinRounds(before: readonly SharedLine[], lines: readonly SharedLine[]): SharedLine[] {
   const earlier = new Map<RefName, SharedLine>(before.map((line) => [line.ref, line]));
   return lines.map((line) => {

@@ -1,4 +1,4 @@
-/** Fetches a remote's lines into quarantine, has them checked, and moves the local lines to the ones that passed. */
+/** Fetches a remote's lines into quarantine, has them checked, and moves the local lines to the fetched lines that passed. */
 import { TeddyError } from '../../errors.ts';
 import type { RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -47,7 +47,7 @@ export async function packMany(
 ): Promise<void> {
   const made = lines.filter(({ did }) => did.includes('made'));
   if (made.length < bulk) return;
-  // The lines have been created; git packs them another time.
+  // The lines have been created; git can pack them another time.
   await store.packRefs(made.map(({ ref }) => ref)).catch((error: Error) => {
     notices.warn(`The new refs could not be packed, which only makes git slower: ${error.message}`);
   });
@@ -55,7 +55,7 @@ export async function packMany(
 
 /**
  * Fetches and checks the lines. `git fetch` treats an unreachable object as present, although a concurrent `git gc` may
- * drop it. When a line has a missing object, checks it once more, then fetches everything. The fetched refs stay in
+ * drop it. When a line lacks an object, checks it once more, then fetches everything. The fetched refs stay in
  * quarantine until the end, or the next gc would drop more.
  */
 async function takeChecked(
@@ -130,12 +130,12 @@ async function readArrived(
   });
 }
 
-/** Leaves out the refused lines, so that they change nothing here. */
+/** Omits the refused lines, so that they change nothing here. */
 function withoutRefused(source: Source, refused: readonly RefusedRef[]): Source {
   return { ...source, listed: source.listed.filter(({ ref }) => !isAmong(refused, ref)) };
 }
 
-/** `known` holds the tips if teddy has fetched nothing since it read them. */
+/** `known` contains the tips if teddy has fetched nothing since it read them. */
 async function moveLines(
   project: Project,
   source: Source,
@@ -202,8 +202,8 @@ function addTail(lines: Map<RefName, SharedLine>, { session }: SharedLine, { tai
 }
 
 /**
- * Updates the tracking refs as `git fetch` does. Forgets a ref that the remote no longer has when nothing here depends
- * on it.
+ * Updates the tracking refs as `git fetch` does. Drops a ref that the remote no longer has when nothing here depends on
+ * it.
  */
 function toTrackingUpdates(remote: ChosenRemote, lines: readonly StandingTips[]): RefUpdate[] {
   return lines.flatMap(({ ref, known, remote: tip, local }) => {

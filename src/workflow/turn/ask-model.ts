@@ -38,7 +38,7 @@ export interface Answered extends CheckedAnswer {
   usage: Usage | null;
   actions: number;
   /**
-   * True when a plan waits for `execute`, either this one or the one that the question was about; a plan without
+   * True when a plan waits for `execute`, either this one or the plan that the question was about; a plan without
    * actions does not wait.
    */
   isPending: boolean;
@@ -54,8 +54,9 @@ export interface StagedReception {
 }
 
 /**
- * Asks the model and saves the answer. Throws EMPTY_ANSWER and the MODEL_ codes. If possible, puts whatever has arrived
- * on the line: as a pending plan when the plan is whole and the endpoint ended it, otherwise flagged as partial.
+ * Asks the model and saves the answer. Throws EMPTY_ANSWER and the MODEL_ codes. If possible, puts everything that has
+ * arrived on the line: as a pending plan when the plan is whole and the endpoint ended it, otherwise flagged as
+ * partial.
  */
 export async function askModel(
   project: Project,
@@ -182,8 +183,8 @@ async function maskThoughts({ masker, notices }: Project, received: Received): P
 }
 
 /**
- * Saves the part that arrived. The interruption remains the error, because it says why there is no answer, whether or
- * not the part is saved.
+ * Saves the part that arrived. The interruption remains the error, because it explains why there is no answer, whether
+ * or not the part is saved.
  */
 async function keepInterrupted(
   project: Project,
@@ -276,7 +277,7 @@ interface CheckedAnswer {
   /** Problems for which `execute` would refuse a plan. */
   problems: Problem[];
   notes: Problem[];
-  /** The secrets in the answer, and their places; the answer is saved as it arrived. */
+  /** The secrets in the answer, and their positions; the answer is saved as it arrived. */
   secrets: MaskedSecret[];
 }
 

@@ -17,7 +17,7 @@ import { formatCount } from '../../session/text/format-count.ts';
 
 type BeginOptions = TurnOptions & { selector?: string | undefined };
 
-/** Begins a turn. Throws PLAN_PENDING, EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT and what a snapshot throws. */
+/** Begins a turn. Throws PLAN_PENDING, EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT and the errors of a snapshot. */
 export async function beginTurn(project: Project, request: BeginOptions): Promise<{ line: ReadyLine; open: OpenTurn }> {
   const line = await prepareTurn(project, request);
   return { line, open: await openTurn(project, line, request) };
@@ -54,7 +54,7 @@ async function prepareTurn(project: Project, request: BeginOptions): Promise<Rea
   return line;
 }
 
-/** Saves the message no matter who holds the turn. */
+/** Saves the message, whoever holds the turn. */
 async function addMessage(
   project: Project,
   { ref }: ReadyLine,
@@ -117,7 +117,7 @@ async function readLimit(project: Project, name: LimitName): Promise<number | nu
 }
 
 /**
- * Counts this line's tokens along its first parents; a conversation branch includes the turns that led to it. Counts
+ * Counts this line's tokens along its first parents; a conversation branch includes the turns that precede it. Counts
  * each entry once.
  */
 async function countSpent(project: Project, state: LineState): Promise<Spent> {

@@ -35,7 +35,10 @@ export interface OpenTurn {
   messageId: string;
   /** The records since the message: calls with their results, interrupted answers. */
   records: TranscriptRecord[];
-  /** How many of the turn's records say something; a late answer uses this to see that somebody else was faster. */
+  /**
+   * The number of the turn's records with words or calls; a late answer uses this number to notice that somebody else
+   * was faster.
+   */
   recordCount: number;
 }
 
@@ -61,7 +64,7 @@ export async function openTurn(project: Project, line: ReadyLine, options: TurnO
     const value = { ...composed, messages: composed.built.messages, messageId, records, recordCount };
     return { drafts: [await toMessageDraft(project, state, composed, record)], value };
   });
-  // Shows the notes once, no matter how many races were lost.
+  // Shows the notes once, however many races were lost.
   for (const note of opened.built.notes) project.notices.warn(note);
   if (opened.built.advice !== null) project.notices.info(opened.built.advice);
   return opened;
@@ -118,8 +121,8 @@ function hasMessage(turn: TurnState): boolean {
 }
 
 /**
- * After a lost race, the new entries may be snapshots, memos and the user's commits; another turn is not this command's
- * to answer.
+ * After a lost race, the new entries may be snapshots, memos and the user's commits; another turn is not for this
+ * command to answer.
  */
 function refuseOtherTurn(before: LineState, now: LineState): void {
   const same = before.latest?.turn === now.latest?.turn && before.latest?.status === now.latest?.status;
@@ -153,7 +156,7 @@ export async function reuseStored(
   // Somebody has added more since this request was made.
   if (changesRequest && stored.message !== message.replace(/\p{Surrogate}/gu, '\uFFFD')) return null;
   if (changesRequest && (provider !== stored.info.provider || name !== stored.info.model)) return null;
-  // A log that somebody has pushed must not decide how much an answer may cost.
+  // A log that somebody has pushed must not determine how much an answer may cost.
   if (changesRequest && !hasSameValues(parameters, stored.info.parameters)) return null;
   await requirePrompt(project, line, latest.turn, stored.log, request);
   return {
@@ -186,7 +189,7 @@ function hasSameValues(a: Record<string, unknown>, b: Record<string, unknown>): 
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
 }
 
-/** Returns null when the turn already has this message: asking another model or agent does not repeat it. */
+/** Returns null when the turn already contains this message: asking another model or agent does not repeat it. */
 function toUserRecord(project: Project, state: LineState, { turn, message, info }: Composed): UserRecord | null {
   const known = state.latest?.turn === turn ? state.latest.records : [];
   if (isUnanswered(known, message)) return null;

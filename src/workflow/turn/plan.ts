@@ -1,4 +1,4 @@
-/** One turn with the model: commits the message before sending the request, and the answer as soon as it is whole. */
+/** One turn with the model: commits the message before sending the request, and the answer as soon as it is complete. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import type { TurnName } from '../../names.ts';
@@ -31,8 +31,8 @@ export type PlanOutcome =
   | { kind: 'open'; line: ReadyLine; turn: TurnName; logPath: string };
 
 /**
- * Runs one turn. Throws PLAN_PENDING, EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT, the MODEL_ codes and what a snapshot
- * throws.
+ * Runs one turn. Throws PLAN_PENDING, EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT, the MODEL_ codes and the errors of a
+ * snapshot.
  */
 export async function planTurn(project: Project, request: PlanRequest): Promise<PlanOutcome> {
   const { line, open } = await beginTurn(project, request);
@@ -45,7 +45,10 @@ export async function planTurn(project: Project, request: PlanRequest): Promise<
   return { kind: 'answered', line, turn: open.turn, ...answered };
 }
 
-/** Throws what `planTurn` would throw for a message after the pending plan: EMPTY_MESSAGE, NO_MODEL, BUDGET_SPENT, UNKNOWN_AGENT, OPERATION_IN_PROGRESS, ... */
+/**
+ * Throws the errors that `planTurn` would throw for a message after the pending plan: EMPTY_MESSAGE, NO_MODEL,
+ * BUDGET_SPENT, UNKNOWN_AGENT, OPERATION_IN_PROGRESS, ...
+ */
 export async function refuseUnready(
   project: Project,
   { tip, workspace }: Pick<Line, 'tip' | 'workspace'>,

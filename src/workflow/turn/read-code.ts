@@ -1,6 +1,6 @@
 /**
  * Finds the code that a turn has changed: its report compared with the preceding commit, or everything that another
- * agent did in it.
+ * agent did in the turn.
  */
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
@@ -27,8 +27,8 @@ export interface TurnCode {
 }
 
 /**
- * Yields the wanted turn's code, or else the code of turns that have some and are not completely undone, newest first.
- * Throws NOTHING_TO_UNDO after the last.
+ * Yields the wanted turn's code, otherwise the code of turns that have some and are not completely undone, newest
+ * first. Throws NOTHING_TO_UNDO after the last.
  */
 export async function* listUndoable(
   store: Store,
@@ -65,7 +65,7 @@ function describeWayOut(undone: TurnName | undefined): string {
   return undone === undefined ? `${log}.` : `${log}; \`teddy session undo ${undone}\` puts turn ${undone} back.`;
 }
 
-/** Reads what the turn's undos reverted, without what has already been restored. */
+/** Reads the changes that the turn's undos reverted, without those that have already been restored. */
 export async function findTaken(store: Store, state: LineState, turn: TurnName): Promise<UndoChange[]> {
   const taken = new Map<RepoPath, UndoChange | null>();
   for await (const { oid, commit } of store.firstParents(state.tip)) {

@@ -57,7 +57,7 @@ export async function rewindTurn(project: Project, request: RewindRequest): Prom
   return { from: line, ref, turn, commit };
 }
 
-/** Refuses an unfinished turn; only a line's latest turn can be one. */
+/** Refuses an unfinished turn; only a line's latest turn can be unfinished. */
 function refuseUnended({ latest }: LineState, turn: TurnName, line: ReadyLine): void {
   if (latest?.turn !== turn || (latest.status !== 'open' && latest.status !== 'planned')) return;
   const isSaid = userMessages(latest.records).length > 0;

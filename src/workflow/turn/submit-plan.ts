@@ -1,4 +1,4 @@
-/** Accepts a plan that somebody submits, so that a person can look at it and decide. Asks no model, and runs nothing. */
+/** Accepts a plan that somebody submits, so that the user can look at it and decide. Does not ask a model, and runs nothing. */
 import { TeddyError } from '../../errors.ts';
 import { shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { isPlan, maxPlanBytes, parsePlan } from '../../plan/parse/parse.ts';
@@ -16,7 +16,7 @@ export interface SubmitRequest {
   /** In teddy's grammar, or any Markdown. */
   plan: string;
   message: string;
-  /** A line on which no turn waits. Without a selector, the plan gets its own session. */
+  /** A line on which no turn is waiting. Without a selector, the plan gets its own session. */
   selector?: string | undefined;
   /** The source of that session's name, which otherwise comes from the message. */
   title?: string | undefined;
@@ -34,17 +34,17 @@ export interface SubmittedPlan {
   planSha256: string;
   /** `teddy`: the plan waits to be executed; `markdown`: the plan waits for a verdict, and teddy does not run it. */
   kind: 'teddy' | 'markdown';
-  /** How many actions the plan has; 0 for Markdown. */
+  /** The number of actions in the plan; 0 for Markdown. */
   actions: number;
-  /** Why teddy accepted a plan that looks like its own as Markdown. */
+  /** The reasons why teddy accepted a plan in its own form as Markdown. */
   problems: string[];
-  /** How many secrets teddy masked in the plan. */
+  /** The number of secrets that teddy masked in the plan. */
   masked: number;
 }
 
 /**
- * Submits the plan. Throws USAGE, CONTENT_TOO_LARGE, TURN_OPEN, PLAN_PENDING, NOT_APPROVED, and whatever prevents an
- * entry on the line.
+ * Submits the plan. Throws USAGE, CONTENT_TOO_LARGE, TURN_OPEN, PLAN_PENDING, NOT_APPROVED, and any error that prevents
+ * an entry on the line.
  */
 export async function submitPlan(project: Project, request: SubmitRequest): Promise<SubmittedPlan> {
   const { message } = request;
@@ -80,7 +80,7 @@ async function openLine(project: Project, { selector, title, message }: SubmitRe
   }
   const first = (title ?? message).trim().split('\n')[0] ?? '';
   const { count } = await project.masker.mask(first);
-  // A separate session, like a captured agent's: none of the user's messages go there automatically.
+  // A separate session, like a captured agent's, so that none of the user's messages go to it automatically.
   const foreign = { agent: 'mcp', id: project.ids.entryId() };
   const name = toName(count > 0 ? '' : first);
   const { session } = await newSession(project, { name, switch: false, foreign });

@@ -21,7 +21,7 @@ export interface UndoRequest {
   /** Defaults to the newest turn that changed code and is not, or only partly, undone. */
   turn?: string | undefined;
   selector?: string | undefined;
-  /** Undoes as much as possible when some files are not as the turn left them. */
+  /** True to undo as much as possible when some files are not as the turn left them. */
   isPartial?: boolean;
 }
 
@@ -85,7 +85,10 @@ async function findRest(
   }
 }
 
-/** Names the way to the line's files: git does not switch over untracked files, which another agent may leave. */
+/**
+ * Names the commands that lead to the line's files: git does not switch over untracked files, which another agent may
+ * have left.
+ */
 async function throwNotCheckedOut(line: ReadyLine, project: Project): Promise<never> {
   const { workspace } = project.repository;
   const branch = shortRef(line.ref);
@@ -167,7 +170,7 @@ function toDraft({ turn, isRedo, left }: Pick<Undone, 'turn' | 'isRedo' | 'left'
 
 /** A change ready to be reverted, with links as links. */
 interface ReadyChange extends SeenChange {
-  /** The content to restore: a file's, through the user's filters, or a link's target; null when nothing was there. */
+  /** The content to restore: a file's, through the user's filters, or a link's target; null when nothing existed. */
   bytes: Uint8Array | null;
 }
 
@@ -234,12 +237,12 @@ function isLink({ mode }: CodeFile): boolean {
   return mode === '120000';
 }
 
-/** Returns whether the file is still as teddy saw it; one of the turn's directories may be gone with its last file. */
+/** Returns true if the file is still as teddy saw it; one of the turn's directories may be gone with its last file. */
 function isAsSeen(found: FileState, seen: FileState): boolean {
   return isInState(found, seen) || (seen.kind === 'other' && (found.kind === 'other' || found.kind === 'absent'));
 }
 
-/** One of a turn's files that teddy cannot undo, and why. */
+/** One of a turn's files that teddy cannot undo, with the reason. */
 interface LeftFile {
   path: RepoPath;
   reason: string;
@@ -287,8 +290,8 @@ async function checkUndo(
 }
 
 /**
- * Returns null when teddy can undo the file; `undone` when the file is as before the turn. A file that is so only on
- * disk, because an undo was killed, still needs an entry.
+ * Returns null when teddy can undo the file; `undone` when the file is as it was before the turn. A file in that state
+ * only on disk, because an undo was killed, still needs an entry.
  */
 function findReason(
   { path, before, after }: UndoChange,
@@ -297,7 +300,7 @@ function findReason(
   { staged, since }: Pick<UndoContext, 'since'> & { staged: Set<RepoPath> },
 ): string | null {
   if (staged.has(path)) return 'it has staged changes';
-  // teddy does not look into submodules, so only the line says where they are.
+  // teddy does not look into submodules, so only the line shows their commits.
   const isSubmodule = [before, after].some((file) => file?.mode === '160000');
   const isBefore = isSame(isSubmodule ? onLine : onDisk, before);
   if (isBefore && !isSame(onLine, after)) return 'undone';

@@ -21,16 +21,16 @@ export function checkApproval(walk: WalkedLine, { entry, blame }: Step): void {
     blame('trailers', path, 'The record names a different sha256 from Teddy-Sha256.');
 }
 
-/** A plan on the line, with everything that decides whether it counts as approved. */
+/** A plan on the line, with everything that determines whether it counts as approved. */
 interface JudgedPlan {
   turn: TurnName;
   sha256: string | undefined;
   /**
-   * The commit where the plan went ahead, because teddy or the agent executed it. Null when the plan waits or a person
-   * refused it.
+   * The commit where the plan went ahead, because teddy or the agent executed it. Null when the plan is waiting or the
+   * user refused it.
    */
   ranIn: Oid | null;
-  /** True when teddy asked a person about every action that ran. */
+  /** True when teddy asked the user about every action that ran. */
   wasAsked: boolean;
   /** Null for teddy's own plan. */
   record: PlanRecord | null;
@@ -99,7 +99,7 @@ function followPlan(
   { commit, entry: { kind, turn } }: Pick<Step, 'commit' | 'entry'>,
 ): boolean {
   const callId = plan.record?.tool_call_id;
-  // An agent that plans again was refused. For a plan that exists only in words, the person's next message decides.
+  // An agent that plans again was refused. For a plan that exists only in words, the user's next message decides.
   if (kind === 'plan') plan.ranIn = null;
   if (kind === 'plan' || (kind === 'message' && (callId !== undefined || plan.ranIn !== null))) return false;
   if (kind === 'message') plan.ranIn = commit.oid;

@@ -26,7 +26,7 @@ import type { Step, WalkedLine } from './walked-line.ts';
 /** Checks an entry's label; `added` are the records that the entry adds. Reports have a separate check. */
 export async function checkLabel(walk: WalkedLine, step: Step, added: readonly TranscriptRecord[]): Promise<void> {
   const { entry, commit } = step;
-  // A text masked in one of them may be masked differently in the other.
+  // A text masked in the label or the file may be masked differently in the other.
   if (entry.kind === 'report' || commit.commit.message.includes('[masked')) return;
   const possible = await listLabels(walk, step, added);
   if (possible === null || possible.some((label) => isLabelOf(label, commit.commit.message, entry))) return;

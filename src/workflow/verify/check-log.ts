@@ -1,4 +1,4 @@
-/** Checks the log of what the model saw, and what the entries say about who was asked. */
+/** Checks the log of what the model saw, and the agent and model that the entries name. */
 import { isDamage } from '../../errors.ts';
 import { joinPath, turnDir, type Oid } from '../../names.ts';
 import { parseLogFront } from '../../session/context/context-log-parse.ts';
@@ -46,7 +46,7 @@ export async function checkLog(walk: WalkedLine, step: Step): Promise<void> {
 /** Checks that an answer comes from the model named in its turn's log. */
 const keys = ['agent', 'provider', 'model'] as const;
 
-/** An answer that a person entered is `manual`, no matter who was asked. */
+/** An answer that the user entered is `manual`, whichever model was asked. */
 export async function checkAsked(walk: WalkedLine, { entry, blame }: Step): Promise<void> {
   const isPlan = entry.kind === 'plan';
   if (!isPlan && entry.kind !== 'exchange' && entry.kind !== 'reply') return;

@@ -1,4 +1,4 @@
-/** Checks for paths, modes and sizes that no valid commit on a line has, no matter who made it. */
+/** Checks for paths, modes and sizes that no valid commit on a line has, whoever made the commit. */
 import type { RepoPath } from '../../names.ts';
 import { whyHostile } from '../../session/lines/line-paths.ts';
 import type { Content } from '../line/read-content.ts';
@@ -21,7 +21,7 @@ export async function checkPaths(walk: WalkedLine, commit: WalkedCommit, blame: 
   }
 }
 
-/** Reports a missing object once, although other commits may add it too. */
+/** Reports a missing object only once, although other commits may add it too. */
 export function blameMissing({ missing }: WalkedLine, path: RepoPath, content: Content, blame: Blame): void {
   if (content.kind !== 'missing' || missing.has(content.oid)) return;
   missing.add(content.oid);

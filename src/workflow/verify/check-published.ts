@@ -40,7 +40,7 @@ function noteBroken({ broken, published, result }: WalkedLine, path: RepoPath): 
   broken.set(path, { was, violations: [...violations, ...result.violations.slice(-1)] });
 }
 
-/** Returns whether the file is as published again; in that case earlier damage no longer counts as a fault. */
+/** Returns true if the file is as published again; in that case earlier damage no longer counts as a fault. */
 function applyRepair(walk: WalkedLine, path: RepoPath, now: Oid | null): boolean {
   const { broken, published, result } = walk;
   if (published.get(path) !== (now ?? undefined)) return false;

@@ -54,7 +54,7 @@ function compareLabels({ current }: WalkedLine, { commit, entry }: Step, report:
   const { agent, title, model } = report.plan;
   const written = current?.turn === entry.turn ? current.planEntry : undefined;
   const label = (text: string | null | undefined) => (text == null ? null : toLabel(text, labelLimits.title));
-  // A text masked in one of them may be masked differently in the other.
+  // A text masked in the label or the report may be masked differently in the other.
   const isMasked = [commit.commit.message, title, written?.title].some((text) => text?.includes('[masked'));
   const isPlanned =
     written === undefined ||

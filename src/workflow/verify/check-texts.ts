@@ -1,4 +1,4 @@
-/** Checks an entry's files: their sha256, that they are readable, and that they hold no secrets. */
+/** Checks an entry's files: their sha256, that they are readable, and that they contain no secrets. */
 import { TeddyError } from '../../errors.ts';
 import { checkListSize } from '../../session/context/context-lines.ts';
 import { parseMemos } from '../../session/global/memos.ts';
@@ -82,8 +82,8 @@ function whyUnreadable(bytes: Uint8Array): string | null {
 
 /**
  * Searches for secrets. In a log, searches only the parts that `check-log.ts` cannot derive, because the commits' files
- * contain the rest. In a transcript, only new records count. When anything else is wrong with a fetched line, skips its
- * code, because teddy refuses the line anyway.
+ * contain the rest. In a transcript, only new records count. When a fetched line has any other fault, skips its code,
+ * because teddy refuses the line anyway.
  */
 export async function checkSecrets(
   walk: WalkedLine,
@@ -154,18 +154,18 @@ interface Written {
 }
 
 /**
- * Returns whether git's version of a file can come from a file on disk with this sha256, the only thing known about it.
- * Also true when one of the user's filters is involved, because then nobody can tell.
+ * Returns true if git's version of a file can come from a file on disk with this sha256, the only known fact about it.
+ * Also returns true when one of the user's filters is involved, because then nobody can find out.
  */
 async function isInstalled(project: Project, { commit, path, bytes, sha256 }: Written): Promise<boolean> {
   if (project.hash(bytes) === sha256) return true;
   const text = toText(bytes);
-  // git stores plain line feeds when `core.autocrlf` or an attribute says so.
+  // git stores plain line feeds when `core.autocrlf` or an attribute requires it.
   if (project.hash(text.replace(/\r?\n/g, '\r\n')) === sha256) return true;
   return isFiltered(project, commit, path);
 }
 
-/** Returns whether an attribute may send the file through a filter, as LFS does. */
+/** Returns true if an attribute may send the file through a filter, as LFS does. */
 async function isFiltered({ repository: { store } }: Project, commit: Oid, path: RepoPath): Promise<boolean> {
   const parts = path.split('/').slice(0, -1);
   const places = [0, ...parts.map((_, at) => at + 1)].map((depth) =>

@@ -1,4 +1,4 @@
-/** Reads many similar commits' trees, each shared part only once. */
+/** Reads the trees of many similar commits, each shared part only once. */
 import { TeddyError } from '../../errors.ts';
 import type { Store, TreeEntry, TreeFile } from '../../ports/git.ts';
 import { keepRecent } from '../../session/context/keep-recent.ts';

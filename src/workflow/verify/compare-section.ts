@@ -5,8 +5,8 @@ import type { Oid } from '../../names.ts';
 import type { RenderedLog, Expected } from './verify.ts';
 
 /**
- * Compares one section. `isTaken` means that a branch took the section from the turn it left, in which the user may
- * have asked several times, in other states of the line.
+ * Compares one section. `isTaken` means that a branch took the section from the turn that it left, in which the user
+ * may have asked several times, in other states of the line.
  */
 export function compare(section: LogSection, expected: Expected, result: RenderedLog, isTaken = false): void {
   if (expected.kind === 'wrong') {
@@ -57,7 +57,7 @@ const mask = /\[masked: \w[\w .-]{0,99}\]/;
 const fences = /`{3,}/g;
 
 /**
- * Returns whether a text is its source with parts masked. The masked parts are unknown, but the rest must match, and
+ * Returns true if a text is its source with parts masked. The masked parts are unknown, but the rest must match, and
  * each mask stands for at least one character in the source. Never true when anything else differs.
  */
 export function isMaskedFrom(shown: string, source: string): boolean {
@@ -77,7 +77,7 @@ export function isMaskedFrom(shown: string, source: string): boolean {
 }
 
 /**
- * Returns whether somebody rebased a commit: teddy gives author and committer the same time, and a rebase keeps only
+ * Returns true if somebody rebased a commit: teddy gives author and committer the same time, and a rebase keeps only
  * the author's time.
  */
 export async function isRebased(store: Store, commit: Oid): Promise<boolean> {
@@ -86,7 +86,7 @@ export async function isRebased(store: Store, commit: Oid): Promise<boolean> {
   return written !== made;
 }
 
-/** Excuses differences, because the code and the line below the commit are no longer the ones shown. */
+/** Excuses differences, because the code and the line below the commit are no longer those that the model saw. */
 export function excuseRebased(result: RenderedLog): void {
   const left: RenderedLog['differences'] = [];
   for (const difference of result.differences) {

@@ -13,9 +13,9 @@ export interface LineBase {
   /** The commit before the first commit to check; null when there is none. */
   commit: Oid | null;
   /**
-   * `start`: checks the line's first entry. `later`: the caller named the earlier history as known. `cut`: the earlier
+   * `start`: checks the line's first entry. `later`: the caller passed the earlier history as known. `cut`: the earlier
    * history is not in this clone. `headless`: the earlier history is in the clone, but the line has no start. `none`:
-   * no commit is an entry of the session.
+   * no commit is an entry in the session.
    */
   kind: 'start' | 'later' | 'cut' | 'headless' | 'none';
   /** The session's nearest entry at or below `commit`. */
@@ -53,7 +53,7 @@ export async function findBase(
       };
   }
   const { commit, kind } = await findEnd(store, { tip, oldest, last, isBounded: not.length > 0 });
-  // Commits that a merge brought into a known line were never checked as a line.
+  // Commits that came into a known line through a merge were never checked as a line.
   if (kind === 'later' && commit !== null && known.length > 0 && !(await isOnAnyLine(store, not, commit)))
     return findBase(store, { tip, session, after }, []);
   const below = commit === null ? null : await findEntryBelow(store, commit, session);

@@ -1,4 +1,4 @@
-/** Finds the lines that a change brings into a branch: every line with an entry that the branch does not have yet. */
+/** Finds the lines that a change adds to a branch: every line with an entry that the branch does not have yet. */
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry } from '../../session/entries/entry.ts';
@@ -20,7 +20,7 @@ export interface BroughtChange {
   lines: BroughtLine[];
 }
 
-/** Returns null when the target is not a range, or when the range has no beginning. Throws what `findRecorded` throws. */
+/** Returns null when the target is not a range, or when the range has no beginning. Throws the errors of `findRecorded`. */
 export async function findBrought(project: Project, target: string | undefined): Promise<BroughtChange | null> {
   const { store } = project.repository;
   const range = parseRange(target);
@@ -38,7 +38,7 @@ async function findHead(project: Project, to: string): Promise<Oid> {
 
 async function listLines(store: Store, { name, base, head }: Omit<BroughtChange, 'lines'>): Promise<BroughtLine[]> {
   const lines = new Map<Oid, BroughtLine>();
-  // The commits of the lines already listed, by session, so that teddy does not walk them again.
+  // The commits on the lines listed so far, by session, so that teddy does not walk them again.
   const walked = new Map<SessionId, Set<Oid>>();
   const add = async (tip: Oid, line: Pick<BroughtLine, 'session' | 'entry' | 'name'>) => {
     const seen = walked.get(line.session) ?? new Set<Oid>();

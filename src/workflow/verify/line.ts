@@ -41,7 +41,7 @@ export interface VerifyOptions {
    * limit, which is large.
    */
   maxFileBytes?: number;
-  /** Skips the search for secrets, because teddy has already searched everything. */
+  /** True to skip the search for secrets, because teddy has already searched everything. */
   isSearched?: boolean;
   /** Key fingerprints; one of these keys must have signed every entry. */
   signedBy?: ReadonlySet<string> | undefined;
@@ -51,7 +51,7 @@ export interface VerifyOptions {
   onProgress?(entries: number): void;
 }
 
-/** Larger than any transcript imported up to now. */
+/** Larger than any transcript imported so far. */
 const usualMaxFileBytes = 256 * 1024 * 1024;
 
 /**
@@ -185,7 +185,7 @@ function addSignatures(
   for (const [oid, { state }] of states)
     if (state === 'bad')
       addViolation(result, 'signature', oid, seen.get(oid)?.turn ?? null, null, 'Its signature is bad.');
-  // When the user named keys, checks each entry against them, no matter which keys git trusts.
+  // When the user named keys, checks each entry against them, whichever keys git trusts.
   const unknown = states.filter(
     ([oid, { state }]) => state === 'unknown' && !(hasKeys && seen.get(oid)?.isEntry === true),
   ).length;
@@ -273,7 +273,7 @@ async function readTranscriptLengths(walk: WalkedLine, { commit, entry }: Step):
   return new Map([[path, turn?.transcript.length ?? 0]]);
 }
 
-/** Stores what a plan or a report means for its turn. */
+/** Stores the effect of a plan or a report on its turn. */
 async function keepTurn(walk: WalkedLine, { commit, entry }: Step): Promise<void> {
   if (entry.turn === null || (entry.kind !== 'plan' && entry.kind !== 'report')) return;
   const turn = await readWalkedTurn(walk, entry.turn, commit.commit.parents[0]);
@@ -287,7 +287,7 @@ async function keepTurn(walk: WalkedLine, { commit, entry }: Step): Promise<void
   };
 }
 
-/** Checks that an entry may come in its place. */
+/** Checks that an entry may come at its position. */
 async function checkOrder(walk: WalkedLine, { commit, entry, blame }: Step): Promise<void> {
   if (commit.commit.parents.length > 1) blame('order', null, 'An entry has one parent; this one is a merge.');
   for (const problem of walk.order.add(entry, await readFacts(walk, { commit, entry, blame })))

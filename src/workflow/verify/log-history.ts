@@ -21,7 +21,7 @@ export interface Histories {
   isExpected(state: LineState, turn: TurnName): boolean;
 }
 
-/** Beyond this many characters, forgets all kept texts, because memory is limited. */
+/** Beyond this many characters, drops all cached texts, because memory is limited. */
 const maxKept = 64 * 1024 * 1024;
 
 export function openHistories(given: Project): Histories {
@@ -90,7 +90,7 @@ export function openHistories(given: Project): Histories {
       );
       const text = joinHistory(newestFirst.slice(count).toReversed(), rendered.toReversed());
       const { body } = historySection({ text, masked: 0 });
-      // A mask's length differs from the text it replaces, so a text clipped after a mask is clipped elsewhere.
+      // A mask's length differs from the text that it replaces, so a text clipped after a mask is clipped elsewhere.
       const isProvable = clipped === undefined || countMasked([section]) === 0 || isMaskedFrom(section.body, body);
       return isProvable ? { kind: 'text', body } : { kind: 'unknown' };
     },
@@ -106,7 +106,7 @@ function toShown(turn: HistoryTurn | undefined): string {
   return turn?.clipped?.text ?? turn?.text ?? '';
 }
 
-/** Returns how many of the newest turns fit in; the first line names the others. */
+/** Returns the number of newest turns that fit in; the first line names the others. */
 function countShown(body: string, newestFirst: readonly TurnName[]): number | null {
   const last = parseLeftOut(body);
   if (last === null) return newestFirst.length;

@@ -49,7 +49,7 @@ export function openSources(project: Project, code: CodeTrees): Sources {
       if (path === null || provenance.kind === 'refused') return unknown;
       const isPage = /^https?:\/\//.test(path);
       const found = isPage ? null : await code.find(commit, path as RepoPath);
-      // A branch keeps the content shown at another commit.
+      // A branch keeps the content that another commit showed.
       const isKept = isBranchTurn(turn);
       if (provenance.kind === 'missing')
         return found === null || isKept
@@ -71,7 +71,7 @@ export function openSources(project: Project, code: CodeTrees): Sources {
         source.oid,
         provenance.lossy,
       );
-      // Nothing here can show that the turn it left showed the blob at this path.
+      // Nothing here can prove that the turn that the branch left showed the blob at this path.
       const isElsewhere = isKept && !isPage && found?.oid !== source.oid;
       return isElsewhere && expected.kind === 'text' && expected.body === body ? unknown : expected;
     },
@@ -97,7 +97,7 @@ async function expectNotShown(
 }
 
 /**
- * Renders a prompt again if it is from the same teddy version; for another version, the section must have the sha256
+ * Re-renders a prompt if it is from the same version of teddy; for another version, the section must have the sha256
  * named in the log.
  */
 async function expectSystem(
@@ -117,7 +117,7 @@ async function expectSystem(
   const again = listPrompts(agent, new Map([[agent, text]]), mode).map(systemBody);
   const found = again.find((one) => one === body || isMaskedFrom(body, one));
   if (found !== undefined) return { kind: 'text', body: found };
-  // The protocol after the prompt may be another teddy version's.
+  // The protocol after the prompt may be from another version of teddy.
   return body.startsWith(`${text.trim()}\n`) ? unknown : { kind: 'text', body: again[0] ?? '' };
 }
 

@@ -25,7 +25,7 @@ export async function* readAhead(
     const entry = decodeEntry(commit.commit.message);
     const contents = awaitContents(walk, commit, entry !== null);
     const rendered = renderAhead(walk, commit, entry, contents);
-    // The caller who awaits the log gets the error, as with a content.
+    // The caller who awaits the log receives the error, as with a content.
     rendered.catch(() => undefined);
     waiting.push({ ...commit, decoded: entry, contents, rendered });
     changes += commit.changes.length;

@@ -1,4 +1,4 @@
-/** Renders the content of a `_context.log` again from the commits, section by section, and compares the bytes. */
+/** Re-renders the content of a `_context.log` from the commits, section by section, and compares the bytes. */
 import { isDamage, TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseContextLog, replaceRequest, type ParsedContextLog } from '../../session/context/context-log-parse.ts';
@@ -26,7 +26,7 @@ export interface LogRenderer {
   render(request: LogRequest): Promise<RenderedLog>;
 }
 
-/** Opens a renderer that reads and renders parts shared by several logs once. */
+/** Opens a renderer that reads and renders parts shared by several logs only once. */
 export function openLogRenderer(project: Project): LogRenderer {
   const code = openCodeTrees(project.repository.store);
   const tools: Tools = {
@@ -52,7 +52,7 @@ export function openLogRenderer(project: Project): LogRenderer {
   };
 }
 
-/** Returns whether the line is in a state that no regular program writes. */
+/** Returns true if the line is in a state that no regular program writes. */
 function isUnfound(error: unknown): boolean {
   return error instanceof TeddyError && (error.code === 'NOT_ON_LINE' || error.code === 'UNKNOWN_TURN');
 }
@@ -184,7 +184,7 @@ async function readBranchLog(
   return null;
 }
 
-/** Counts a log's tokens, and remembers each section's count, because the previous log had most of the sections. */
+/** Counts a log's tokens, and caches each section's count, because most of the sections were also in the previous log. */
 export function rememberCounts(): (sections: readonly LogSection[]) => number {
   let known = new Map<string, { body: string; tokens: number }>();
   return (sections) => {

@@ -63,7 +63,7 @@ async function listMeant(
   return change !== null && change.violations.length > 0 ? [] : [await findRecorded(project, target)];
 }
 
-/** Checks commits that several of a session's lines share once, and reports them there. */
+/** Checks commits that several of a session's lines share only once, and reports them with the first line. */
 async function verifyLines(
   project: Project,
   recorded: readonly RecordedLine[],
@@ -91,9 +91,9 @@ async function verifyLines(
 const sessionsDir = '.teddy/sessions' as RepoPath;
 
 /**
- * A merge can hold any tree, whatever its parents hold. Skips files that are the same in `base`, because the merge
- * cannot have changed them; whole sessions that the merge leaves out, as `land` does; and context lists, which the user
- * may edit.
+ * A merge can contain any tree, whatever its parents contain. Skips files that are the same in `base`, because the
+ * merge cannot have changed them; whole sessions that the merge omits, as `land` does; and context lists, which the
+ * user may edit.
  */
 async function checkEntriesOf(store: Store, change: BroughtChange): Promise<Violation[]> {
   const { base, head } = change;

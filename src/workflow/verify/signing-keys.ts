@@ -1,4 +1,4 @@
-/** Reads the keys that must sign entries, in any form in which a person names them. */
+/** Reads the keys that must sign entries, in any form in which the user names them. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 
@@ -8,7 +8,7 @@ const sshKey =
   /(?:^|[\s,"])(?:sk-)?(?:ssh-[a-z0-9]+|ecdsa-sha2-nistp\d+)(?:@openssh\.com)?\s+([A-Za-z0-9+/]{40,}={0,2})(?=\s|$)/;
 
 /**
- * Returns fingerprints. `named` holds fingerprints, or files with one public SSH key a line: `id_ed25519.pub`,
+ * Returns fingerprints. `named` contains fingerprints, or files with one public SSH key per line: `id_ed25519.pub`,
  * `allowed_signers`, `authorized_keys`. `readText` returns null for anything that is not a file. Throws USAGE.
  */
 export async function readSigningKeys(

@@ -1,4 +1,4 @@
-/** The types that a line's checks share: the log rendered again, and the differences found in it. */
+/** The types that a line's checks share: the re-rendered log, and the differences found in it. */
 import type { LogSection } from '../../session/context/context-log-sections.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 
@@ -25,12 +25,12 @@ export interface RenderedLog {
   /** The number of sections that turned out identical. */
   derived: number;
   /**
-   * The number of sections that teddy cannot render again: from files that were only on disk, another version's
-   * prompts, or masked text.
+   * The number of sections that teddy cannot re-render: from files that were only on disk, another version's prompts,
+   * or masked text.
    */
   attested: number;
   differences: LogDifference[];
-  /** Who was asked according to the log; null when the log is unreadable. */
+  /** The agent and model that were asked, according to the log; null when the log is unreadable. */
   asked: { agent: string; provider: string; model: string } | null;
   /** The bodies of sections that nothing but the log itself proves. */
   unproven: string[];

@@ -49,7 +49,7 @@ export interface WalkedLine {
   session: SessionId;
   contents: ContentReader;
   maxFileBytes: number;
-  /** Applies the limit to all files, including those that nobody reads. */
+  /** True to apply the limit to all files, including those that nobody reads. */
   limitsAll: boolean;
   /** True when teddy has already searched for secrets. */
   isSearched: boolean;
@@ -65,12 +65,15 @@ export interface WalkedLine {
   early: number;
   /** The last two entries, newest first. */
   dated: readonly DatedEntry[];
-  /** True when another agent or an import has written some of the line's entries, which have their source's words and times. */
+  /**
+   * True when another agent or an import has written some of the line's entries, which contain its source's words and
+   * times.
+   */
   isForeign: boolean;
   /** The objects already reported as missing. */
   missing: Set<Oid>;
   current: WalkedTurn | null;
-  /** Who was asked according to the most recently read log. */
+  /** The agent and model that were asked, according to the most recently read log. */
   asked: { oid: Oid; asked: Asked | null } | null;
   result: VerifiedLine;
 }

@@ -59,8 +59,8 @@ export async function replaceContent(project: Project, held: HeldWrite, bytes: U
 }
 
 /**
- * Removes the end marker from a last line without a line break, left by a cut connection; the marker is not content.
- * With `isPart`, also removes the beginning of a marker.
+ * Removes the end marker from a last line without a line break, which a cut connection left behind; the marker is not
+ * content. With `isPart`, also removes the beginning of a marker.
  */
 export async function dropMarker(project: Project, held: HeldWrite, { isPart }: { isPart: boolean }): Promise<void> {
   const { endMarker } = held.record;

@@ -5,15 +5,15 @@ export type Arrival = { type: 'bytes'; bytes: Uint8Array } | { type: 'end' } | {
 
 export interface Arrivals {
   /**
-   * Resolves to one event at a time; `tick` means that `dueMs` passed before any bytes arrived. Throws what the source
-   * throws.
+   * Resolves to one event at a time; `tick` means that `dueMs` passed before any bytes arrived. Throws the source's
+   * errors.
    */
   next(dueMs: number | null): Promise<Arrival>;
   /** Stops listening. The source stays open, because it belongs to the caller. */
   close(): void;
 }
 
-/** A longer timer would fire at once. */
+/** A longer timer would fire immediately. */
 const maxTimerMs = 2 ** 31 - 1;
 
 /** Reads one piece ahead at most. */

@@ -31,8 +31,8 @@ export interface WriteRequest {
   /** True when the request could have named a session but did not; only one such session may be open at a time. */
   isUnnamed?: boolean;
   /**
-   * Chooses an end marker that does not occur in content: `DONE-<8 hex>`. teddy always does so for a target with a line
-   * DONE.
+   * True to choose an end marker that does not occur in content: `DONE-<8 hex>`. teddy always does so for a target with
+   * a line DONE.
    */
   ownMarker?: boolean | undefined;
   /**
@@ -54,7 +54,7 @@ export interface Begun {
 
 /**
  * Throws BAD_TARGET, BAD_OPERATION, FILES_IN_THE_WAY (`create` for an existing file), FILE_NOT_FOUND (`append` to a
- * missing file), PARTIALLY_STAGED, WRITE_ACTIVE, and whatever keeps a line from accepting an entry.
+ * missing file), PARTIALLY_STAGED, WRITE_ACTIVE, and any error that keeps a line from accepting an entry.
  */
 export async function beginWrite(project: Project, request: WriteRequest): Promise<Begun> {
   const { begun, held } = await beginHeldWrite(project, request);

@@ -27,7 +27,7 @@ export interface Swept {
 }
 
 /**
- * Runs first in every command that writes. Keeps the content of a session over an hour old under
+ * Runs first in every command that writes. Keeps the content of a session that is over an hour old under
  * `refs/teddy/keep/writes/<id>`. Leaves a session that it cannot clear now for the next time.
  */
 export async function sweepWrites(project: Project): Promise<Swept> {
@@ -75,7 +75,7 @@ export function judgeWrite(
   return isUnfinished(found) ? 'orphaned' : 'result';
 }
 
-/** Returns whether nobody will resume the session. A living controller will, however long it has been silent. */
+/** Returns true if nobody will resume the session. A living controller will, however long it has been silent. */
 function isLeft(found: FoundWrite, limits: Limits, nowMs: number): boolean {
   const { state, isDamaged, isControlled } = found;
   if (state === null || isDamaged) return !isControlled;
@@ -88,7 +88,7 @@ function keptMs({ state }: FoundWrite, limits: Limits): number {
 }
 
 /**
- * Returns whether the session may have replaced the target without committing the entry. Such a session must be
+ * Returns true if the session may have replaced the target without committing the entry. Such a session must be
  * finished, however old it is.
  */
 function isPlaced({ phase }: WriteState): boolean {
@@ -112,8 +112,8 @@ async function cleanAll(project: Project, found: FoundWrite[]): Promise<CleanedW
 /** Returns null when somebody has resumed the session, or when removing its files fails. */
 export async function clearWrite(project: Project, found: FoundWrite): Promise<CleanedWrite | null> {
   try {
-    // Holds the session while reading and removing it, because bytes added in between would be lost. A damaged session
-    // accepts none.
+    // Keep the session open while reading and removing it, because bytes added in between would be lost. A damaged
+    // session accepts none.
     const staged = found.state === null || found.isDamaged ? null : await project.writes.open(found.id);
     try {
       return await keepAndRemove(project, found, staged);

@@ -10,9 +10,9 @@ import { inspectTarget, type Place } from './inspect-target.ts';
 import { isInPlace, requireBase, targetChangedError } from './install.ts';
 
 /**
- * Commits the session's entry unless the line already has it, and returns the commit. Returns null when the session
- * began without a work tree, which would hold the content, and there is no `final`. Throws TARGET_CHANGED when the
- * target differs from the installed content.
+ * Commits the session's entry unless the line already contains it, and returns the commit. Returns null when the
+ * session began without a work tree, which would contain the content, and there is no `final`. Throws TARGET_CHANGED
+ * when the target differs from the installed content.
  */
 export async function commitWrite(
   project: Project,

@@ -14,13 +14,13 @@ export interface Dialogue {
 }
 
 export interface AnswerOptions {
-  /** Returns whether to continue an answer cut by its limit. */
+  /** Returns true to continue an answer that its limit cut off. */
   isWanted(): boolean;
-  /** Advice for a person when the request fails. */
+  /** Advice for the user when the request fails. */
   again: string;
 }
 
-/** An answer begun by another process. `shown` is its text as the model may see it. */
+/** An answer that another process began. `shown` is its text as the model may see it. */
 export interface EarlierText {
   text: string;
   shown: string;
@@ -31,7 +31,7 @@ const maxContinuations = 64;
 
 /**
  * Yields the next answer in pieces, and fills `answer`; a complete answer joins the dialogue. With `earlier`, the model
- * continues that text, and this yields only the rest. Throws what the model throws.
+ * continues that text, and this yields only the rest. Throws the model's errors.
  */
 export async function* streamNextAnswer(
   dialogue: Dialogue,

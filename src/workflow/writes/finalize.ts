@@ -28,7 +28,7 @@ export interface FinalizeRequest {
   id: string;
   /** Replaces all of the received content. */
   content?: Uint8Array | undefined;
-  /** Accepts every finding, so the content is written unchanged. */
+  /** True to accept every finding, so that the content is written unchanged. */
   force?: boolean | undefined;
   /** Stops the user's checkers. */
   signal?: AbortSignal | undefined;
@@ -45,7 +45,7 @@ export type Finalized =
       message: string;
       /** The reason why teddy accepts no further correction; null when it accepts one. The content stays in staging. */
       reason: string | null;
-      /** True when the user declined the change; staging no longer holds the content. */
+      /** True when the user declined the change; staging no longer contains the content. */
       isDeclined: boolean;
     };
 
@@ -95,7 +95,7 @@ function answerAgain(project: Project, held: HeldWrite, content: Uint8Array | un
   return { isWritten: true, record: held.record, result };
 }
 
-/** Repeating a call that stopped while it replaced the target resumes it. */
+/** Repeating a call that stopped while it was replacing the target resumes it. */
 function isBeingInstalled(project: Project, { write }: HeldWrite, content: Uint8Array): boolean {
   const { phase, install } = write.state;
   return (phase === 'installing' || phase === 'installed') && install?.contentSha256 === project.hash(content);
@@ -117,7 +117,7 @@ interface Finalizing {
   validated: Validated | null;
 }
 
-/** Finalizes a session that the caller holds, whose content may be only in memory. */
+/** Finalizes a session that the caller has open, with content that may be only in memory. */
 export async function finalizeHeld(
   project: Project,
   held: HeldWrite,
@@ -125,7 +125,7 @@ export async function finalizeHeld(
 ): Promise<Finalized> {
   if (held.write.state.size === 0) throw emptyContentError();
   const place = await openTarget(project, held).catch(async (error: unknown) => {
-    // The process that resumes the session has to know that its content is complete.
+    // The process that resumes the session must be able to see that its content is complete.
     if (isOfModel) dispatch(held, { type: 'done', atMs: now(project) });
     if (isOfModel) await saveWrite(project, held);
     throw error;
@@ -143,7 +143,7 @@ export async function finalizeHeld(
   return toFinalized(run);
 }
 
-/** Adds a hint on how to recover the staged content, no matter why the call stopped. */
+/** Adds a hint on how to recover the staged content, whatever made the call stop. */
 function withRecoveryHint({ record, write, savedBytes, isReplaced }: HeldWrite, error: unknown): unknown {
   if (!(error instanceof TeddyError) || isOver(write.state.phase)) return error;
   const lost = write.state.size - (isReplaced ? 0 : savedBytes);
@@ -242,7 +242,7 @@ async function runChecks(
     },
     { repair },
   );
-  // The message quotes lines from the content, and goes to a model, a log or a terminal.
+  // The message quotes lines from the content, and is sent to a model, a log or a terminal.
   const message = await maskString(masker, renderFindings(validation.findings, content, limits));
   const findings: Finding[] = [];
   for (const finding of validation.findings.slice(0, limits.maxFindings))
@@ -284,7 +284,7 @@ async function toInstall(
 }
 
 /**
- * People look for the file in their own work tree and expect the commit on their own branch, so the text names any
+ * The user looks for the file in their own work tree and expects the commit on their own branch, so the text names any
  * other place.
  */
 function describePlace({ line, root }: WriteRecord, branch: string, here: string | null): string[] {

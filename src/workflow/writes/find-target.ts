@@ -46,7 +46,7 @@ async function findPlainTarget(project: Project): Promise<WriteTarget> {
 }
 
 /**
- * Returns the only session for files written while HEAD is on no line, and creates it if necessary. Throws
+ * Returns the only session for files written while HEAD is not on a line, and creates it if necessary. Throws
  * LINE_CHECKED_OUT.
  */
 export async function findWritesLine(project: Project): Promise<{ ref: RefName; session: SessionId }> {

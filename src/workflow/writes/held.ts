@@ -1,4 +1,4 @@
-/** A write session that this process holds, in memory and on disk. */
+/** A write session that this process has open, in memory and on disk. */
 import { damagedWriteError, isDiskError, unknownWriteError } from '../../write/write-errors.ts';
 import type { FoundWrite, StagedWrite } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
@@ -42,7 +42,10 @@ export async function readWriteLimits({ settings, writeLimits }: Project): Promi
   return { ...writeLimits, ...(maxBytes === undefined ? {} : { maxBytes: Number(maxBytes) }) };
 }
 
-/** Holds a session while `use` runs. Throws UNKNOWN_WRITE for a session that is over, expired or never existed, and LOCKED. */
+/**
+ * Keeps a session open while `use` runs. Throws UNKNOWN_WRITE for a session that is over, expired or never existed, and
+ * LOCKED.
+ */
 export async function withWrite<Value>(
   project: Project,
   id: string,
@@ -52,7 +55,7 @@ export async function withWrite<Value>(
   const limits = await readWriteLimits(project);
   const nowMs = project.clock.now().getTime();
   const found = await findActive(project, id, limits, nowMs, accepts);
-  // The controller is dead. Resuming the session takes the line's slot, which another session may hold now.
+  // The controller is dead. Resuming the session takes the line's slot, which another session may occupy now.
   const isOrphan = takesSlot && isOrphaned(found) && !isOver(found.state?.phase ?? 'failed');
   reportTail(project, found);
   const staged = isOrphan ? await project.writes.resume(id, limits) : await project.writes.open(id);

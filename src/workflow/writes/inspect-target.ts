@@ -1,4 +1,4 @@
-/** Inspects a write session's target: whether its path is writable, and its present content. */
+/** Inspects a write session's target: that its path is writable, and its present content. */
 import { TeddyError } from '../../errors.ts';
 import { parseRepoPath } from '../../session/paths/paths.ts';
 import type { Workspace } from '../../ports/git.ts';

@@ -52,7 +52,7 @@ export function requireBase(project: Project, record: WriteRecord, { path, bytes
   if (path !== record.target || sha256 !== (record.base?.sha256 ?? null)) throw targetChangedError(record);
 }
 
-/** Returns whether the target already has the content to install, at its own path. */
+/** Returns true if the target already has the content to install, at its own path. */
 export function isInPlace(project: Project, { target }: WriteRecord, sha256: string, { path, bytes }: Target): boolean {
   return path === target && bytes !== null && project.hash(bytes) === sha256;
 }
@@ -65,7 +65,7 @@ export function targetChangedError({ id, target }: WriteRecord): TeddyError {
   );
 }
 
-/** Keeps the old file: as a snapshot when the line or HEAD has the file, otherwise under `refs/teddy/keep/writes/<id>`. */
+/** Keeps the old file: as a snapshot when the line or HEAD contains the file, otherwise under `refs/teddy/keep/writes/<id>`. */
 async function keepBase(project: Project, workspace: Workspace, record: WriteRecord, { ref }: Install): Promise<void> {
   const { store } = project.repository;
   const tip = await store.resolve(ref);

@@ -13,8 +13,9 @@ import { openArrivals, type Arrival, type Arrivals } from './await-arrival.ts';
 /** The place to save content: staging, or a server. */
 interface ContentSink {
   /**
-   * Saves the bytes after the last successful call's; never called while a save is running. After DISK_FULL or
-   * WRITE_FAILED, called again later with the same bytes and those received since; any other error stops the reception.
+   * Saves the bytes after those of the last successful call; never called while a save is running. After DISK_FULL or
+   * WRITE_FAILED, called again later with the same bytes and the bytes received since; any other error stops the
+   * reception.
    */
   save(bytes: Uint8Array, state: WriteState): Promise<void>;
 }
@@ -29,7 +30,7 @@ export interface ReceiveOptions {
   isAnswer: boolean;
   /** True when teddy continues to read a stream for a moment after the marker. */
   readsOn?: boolean;
-  /** Returns, at the end of the source, whether the answer was cut and its last line may be incomplete. */
+  /** Returns true, at the end of the source, if the answer was cut and its last line may be incomplete. */
   isCut?(): boolean;
   clock: Clock;
   signal: AbortSignal;
@@ -73,8 +74,8 @@ interface Intake {
 
 /**
  * Receives content until the marker or the end of the source. Leaves the source open, because a correction may follow
- * on it. The caller must not change the pieces while this runs. Throws CONTENT_TOO_LARGE, INTERRUPTED, and what the
- * source and the sink throw; in these cases everything received is saved.
+ * on it. The caller must not change the pieces while this runs. Throws CONTENT_TOO_LARGE, INTERRUPTED, and the errors
+ * of the source and the sink; in these cases everything received is saved.
  */
 export async function receiveContent(
   source: AsyncIterable<Uint8Array>,
@@ -86,7 +87,7 @@ export async function receiveContent(
     await receive(intake, arrivals);
     if (intake.isDone && (options.isAnswer || options.readsOn)) await receiveTrailing(intake, arrivals);
   } catch (error) {
-    // Reports the interruption, no matter what else fails now.
+    // Reports the interruption, whatever else fails now.
     if (error instanceof Aborted) {
       const failure = await stop(intake).catch((thrown: unknown) => thrown);
       if (failure !== undefined && !(failure instanceof TeddyError)) throw failure;
@@ -126,7 +127,7 @@ async function receive(intake: Intake, arrivals: Arrivals): Promise<void> {
   }
 }
 
-/** Returns whether the content has ended. */
+/** Returns true if the content has ended. */
 async function take(intake: Intake, arrival: Arrival): Promise<boolean> {
   const { scanner, options } = intake;
   if (arrival.type === 'abort') throw new Aborted();

@@ -46,7 +46,7 @@ interface Receiving {
   lines: number;
 }
 
-/** A session left after a cut connection, an error or a crash. */
+/** A session left behind after a cut connection, an error or a crash. */
 export interface LeftWrite {
   held: HeldWrite;
   /** True when its end marker has arrived. */
@@ -56,7 +56,7 @@ export interface LeftWrite {
 /**
  * Receives the content that teddy has told the model to send. Resumes an abandoned session after its last saved line;
  * checks complete content again, and has the model correct it if necessary. Throws END_MISSING, VALIDATION_FAILED,
- * NOT_APPROVED, MODEL_INTERRUPTED, CONTENT_TOO_LARGE, and what the model and `finalizeHeld` throw; in these cases
+ * NOT_APPROVED, MODEL_INTERRUPTED, CONTENT_TOO_LARGE, and the errors of the model and `finalizeHeld`; in these cases
  * everything received is in staging.
  */
 export async function receiveFromModel(
@@ -78,7 +78,7 @@ export async function receiveFromModel(
   return receiveFile(receiving, () => receiveWhole(receiving, earlier.text.trim() === '' ? undefined : earlier));
 }
 
-/** Masks text before it goes into a request, no matter who wrote it. */
+/** Masks text before it goes into a request, whoever wrote it. */
 async function readShown(project: Project, held: HeldWrite): Promise<EarlierText> {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(await readContent(held));
   return { text, shown: await maskString(project.masker, text) };
@@ -198,7 +198,7 @@ function describeResume({ id, target }: WriteRecord): string {
   return `The part of ${target} that arrived is saved. \`teddy write ask --resume ${id}\` continues it; \`teddy write recover ${id}\` offers other options.`;
 }
 
-/** Returns whether something other than the model ended the answer. */
+/** Returns true if something other than the model ended the answer. */
 function isCut({ finish }: Received): boolean {
   return finish !== 'stop' && finish !== 'tool_calls';
 }
@@ -279,11 +279,11 @@ async function toRejected(project: Project, { record, findings, reason }: Reject
 
 interface EndWatch {
   take(bytes: Uint8Array): void;
-  /** Returns whether the answer has reached the end marker, even a marker at its very end without a line break. */
+  /** Returns true if the answer has reached the end marker, even a marker at its very end without a line break. */
   isReached(answer: Received): boolean;
 }
 
-/** teddy does not continue an answer cut after its end marker. */
+/** teddy does not continue an answer that was cut after its end marker. */
 async function watchForEnd(held: HeldWrite, isRestart: boolean): Promise<EndWatch> {
   const { endMarker: marker, target } = held.record;
   const before = isRestart ? new Uint8Array(0) : await readContent(held);

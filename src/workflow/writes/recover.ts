@@ -70,7 +70,7 @@ async function keepEnded(project: Project, held: HeldWrite): Promise<void> {
   await saveWrite(project, held);
 }
 
-/** Returns whether the end marker has arrived. */
+/** Returns true if the end marker has arrived. */
 async function hasEnded(project: Project, id: string): Promise<boolean> {
   const { state } = await findKnown(project, id);
   return state !== null && !['awaiting_content', 'receiving', 'expired'].includes(state.phase);

@@ -15,13 +15,13 @@ type RunChecker = (target: Uint8Array) => Promise<Finding[]>;
 const prefix = 'teddy.validate.';
 const suffix = '.command';
 const defaultTimeoutS = 120;
-/** The length to cut a checker's output to. */
+/** The length to which a checker's output is cut. */
 const maxSaidLength = 2000;
 
 /**
- * Returns null when no checker is set for the path. Each checker runs in the work tree. The file `$TEDDY_FILE` has the
- * content and the target's name, and is outside of the work tree; `$TEDDY_TARGET` is the target's path. When a checker
- * does not exit with 0, its output is a finding. Throws BAD_SETTING, ACTION_FAILED or INTERRUPTED.
+ * Returns null when no checker is set for the path. Each checker runs in the work tree. The file `$TEDDY_FILE` contains
+ * the content and has the target's name, but is outside the work tree; `$TEDDY_TARGET` is the target's path. When a
+ * checker does not exit with 0, its output is a finding. Throws BAD_SETTING, ACTION_FAILED or INTERRUPTED.
  */
 export async function findChecker(
   project: Project,
@@ -79,8 +79,8 @@ async function runChecker(
   if (result.aborted) throw new TeddyError('INTERRUPTED', `The check of ${path} was interrupted.`);
   if (result.exitCode === 0) return [];
   const output = [result.stdout, result.stderr].map((text) => text.trim()).filter((text) => text !== '');
-  // The writer does not know the temporary file. Masks the output before cutting it, because teddy would not recognize
-  // half a secret.
+  // The temporary file means nothing to the writer. Masks the output before cutting it, because teddy would not
+  // recognize half a secret.
   const { text } = await project.masker.mask(output.join('\n').replaceAll(file, path));
   const cut = text === '' ? '.' : `: ${text.length > maxSaidLength ? `${text.slice(0, maxSaidLength)}…` : text}`;
   const failure = result.timedOut ? `did not finish within ${timeoutMs / 1000} s` : `exited with ${result.exitCode}`;

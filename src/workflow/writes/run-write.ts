@@ -16,10 +16,10 @@ export interface Destination<Outcome> {
   readonly id: string;
   readonly target: string;
   readonly endMarker: string;
-  /** Reads all content received up to now. */
+  /** Reads all content received so far. */
   content(): Promise<Uint8Array>;
   write(): Write;
-  /** Saves the bytes after the last call's, as a `ContentSink` does. With `replaces`, they begin new content. */
+  /** Saves the bytes after those of the last call, as a `ContentSink` does. With `replaces`, they begin new content. */
   save(bytes: Uint8Array, state: WriteState, replaces: boolean): Promise<void>;
   savedBytes(): number;
   /** Takes over the received content. With `replaces`, none of it is saved yet, and it replaces the earlier content. */
@@ -27,8 +27,8 @@ export interface Destination<Outcome> {
   /** Finalizes the content. When `isRejected`, the writer may send a correction. */
   finalize(options: { force: boolean }): Promise<{ outcome: Outcome; isRejected: boolean }>;
   /**
-   * Keeps the part that a remote destination has not accepted, and returns the error that says where that part is; null
-   * when the destination has everything.
+   * Keeps the part that a remote destination has not accepted, and returns an error that names its location; null when
+   * the destination has everything.
    */
   keep?(error: unknown): Promise<TeddyError | null>;
   /** Removes the session, because nothing in it is worth keeping. */
@@ -37,11 +37,11 @@ export interface Destination<Outcome> {
   readonly ways: { finalize: string; goOn: string; look: string; giveUp: string };
 }
 
-/** The answer to rejected content. `leave` leaves the content in place. */
+/** The answer to rejected content. `leave` keeps the content in its place. */
 export type Decision = 'correct' | 'accept' | 'leave';
 
 export interface Writer<Outcome> {
-  /** Accepts every finding. */
+  /** True to accept every finding. */
   force: boolean;
   /** Resolves when the content is complete. A correction replaces the earlier content. */
   receive(isCorrection: boolean): Promise<void>;
@@ -118,7 +118,7 @@ async function keepTrailing(
   }
 }
 
-/** Returns the destination of a session that this process holds. */
+/** Returns the destination of a session that this process has open. */
 export function heldDestination(
   project: Project,
   held: HeldWrite,
@@ -161,7 +161,7 @@ export interface WholeContent {
   content: Uint8Array;
   signal: AbortSignal;
   approve: ApproveChange;
-  /** The checks whose findings to refuse; teddy accepts all other checks' findings. */
+  /** The checks whose findings are refused; teddy accepts all other checks' findings. */
   refuses: string[];
 }
 

@@ -13,7 +13,7 @@ export interface StreamOptions {
   source: AsyncIterable<Uint8Array>;
   /** True when the end of the source counts as the end marker. */
   eofIsDone: boolean;
-  /** Accepts every finding. */
+  /** True to accept every finding. */
   force: boolean;
   /** True when a correction can arrive on the same source, which teddy then reads only up to the marker. */
   isCorrectable: boolean;
@@ -27,7 +27,7 @@ export interface StreamListener<Outcome> {
   decide(rejected: Outcome): Promise<Decision>;
 }
 
-/** Throws what `beginHeldWrite` and `streamInto` throw. */
+/** Throws the errors of `beginHeldWrite` and `streamInto`. */
 export async function streamWrite(
   project: Project,
   request: WriteRequest,
@@ -38,7 +38,7 @@ export async function streamWrite(
   return streamHeld(project, held, options, listener, async () => listener.onBegun(begun));
 }
 
-/** Resumes an abandoned session. Throws what `claimWrite` and `streamInto` throw. */
+/** Resumes an abandoned session. Throws the errors of `claimWrite` and `streamInto`. */
 export async function continueWrite(
   project: Project,
   id: string,
@@ -71,8 +71,8 @@ async function streamHeld(
 }
 
 /**
- * Throws END_MISSING, CONTENT_TOO_LARGE, INTERRUPTED, and what `finalizeWrite` throws; in these cases the saved content
- * stays in staging.
+ * Throws END_MISSING, CONTENT_TOO_LARGE, INTERRUPTED, and the errors of `finalizeWrite`; in these cases the saved
+ * content stays in staging.
  */
 export function streamInto<Outcome>(
   project: Project,
@@ -85,7 +85,7 @@ export function streamInto<Outcome>(
     try {
       const { isDone, size } = await receiveInto(project, destination, source, {
         isRestart: isCorrection,
-        // Writes complete content at once, even when its writer keeps the stream open while waiting.
+        // Writes complete content immediately, even when its writer keeps the stream open while waiting.
         isAnswer: false,
         signal,
         onPrompt: () => onPrompt(renderIdlePrompt(destination.endMarker)),
