@@ -27,7 +27,7 @@ const synonyms = new Map([
 /** Commands that scripts and hooks call, and that teddy never lists. `src/README.md` describes them. */
 export const internalCommands = ['hook', 'capture drain', 'capture gate'];
 
-/** Spells the command out: `ls` and `session ls` become `session list`. */
+/** Returns the command's full words: `ls` and `session ls` become `session list`. */
 export function expandShortForm(words: readonly string[]): string[] {
   const at = words.findIndex((word) => !word.startsWith('-'));
   const hasGroup = words[at] === 'session';
@@ -39,7 +39,7 @@ export function expandShortForm(words: readonly string[]): string[] {
   return [...words.slice(0, at), ...path, ...words.slice(at + (hasGroup ? 2 : 1))];
 }
 
-/** Reads a number of at least 1, as `--limit` takes it; `what` names the things counted. Throws USAGE. */
+/** Reads a number of at least 1, as `--limit` takes it; `what` names the counted things. Throws USAGE. */
 export function parseLimit(text: string, what: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   const message = `--limit: ${JSON.stringify(text)} is not a number of ${what}.`;

@@ -43,7 +43,7 @@ export function withParameters({ path, parameters, options }: CommandPage): stri
 
 type OptionRow = [names: string, text: string];
 
-/** Returns the command's own options, and the ones that every command has. */
+/** Returns the command's own options, and the options that every command has. */
 export function listOptions({ options }: CommandPage): { own: OptionRow[]; common: OptionRow[] } {
   const isCommon = (one: OptionSpec) => /^--(?:json|color)$/.test(longName(one));
   const [own, common] = [options.filter((one) => !isCommon(one)), options.filter(isCommon)];

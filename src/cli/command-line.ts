@@ -9,9 +9,9 @@ import { withParameters } from './command-help.ts';
 const help: OptionSpec = { names: ['-h', '--help'], value: null, describe: '', completes: [] };
 
 /**
- * Returns the words as the command parser takes them: `=` binds every value to its option, so that the parser never
- * reads a value that begins with a hyphen as an option. Throws USAGE for words that the command does not take, and when
- * something is missing.
+ * Returns the words in the form that the command parser takes: `=` binds every value to its option, so that the parser
+ * never reads a value that begins with a hyphen as an option. Throws USAGE for words that the command does not take,
+ * and when something is missing.
  */
 export function readWords(page: CommandPage, words: readonly string[]): string[] {
   const { bound, given, texts } = bindWords(page, words);
@@ -132,7 +132,7 @@ function usageError({ path }: CommandPage, message: string, advice = ''): TeddyE
   return new TeddyError('USAGE', message, `${advice}To see what it takes: \`${path} --help\`.`);
 }
 
-/** Returns the error for words that name no command. `paths` contains every command, such as `teddy session plan`. */
+/** Returns the error for words that do not name a command. `paths` contains every command, such as `teddy session plan`. */
 export function toUnknownCommand([first = '', second = '']: readonly string[], paths: readonly string[]): TeddyError {
   const isFamily = paths.some((path) => path.startsWith(`teddy ${first} `));
   const family = isFamily ? `teddy ${first}` : 'teddy';

@@ -1,4 +1,4 @@
-/** A command as its declarations describe it. Teddy generates help, completion, the documents and usage errors from this. */
+/** A command as its declarations describe it. teddy generates help, completion, the documents and usage errors from this. */
 import type { Definition } from 'clipanion';
 
 /** A command as help, completion and the documents describe it. */

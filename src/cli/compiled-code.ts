@@ -12,7 +12,7 @@ import { expandShortForm } from './arguments.ts';
 
 export interface CompiledCode<Exports> {
   exports: Exports;
-  /** Stores the code compiled until now for the next process, once for each version of the bundle. */
+  /** Stores the code compiled so far for the next process, once for each version of the bundle. */
   keep(): void;
 }
 

@@ -25,7 +25,7 @@ export interface CliContext extends BaseContext {
   signals: Signals;
   /** Sends the signal that a key at the terminal would have sent. */
   raise(name: NodeJS.Signals): void;
-  /** Exits at once, without waiting for work that is still running. */
+  /** Exits immediately, without waiting for work that is still running. */
   exit(code: number): never;
   /** Returns the command's working directory. Throws if the directory no longer exists. */
   cwd(): string;

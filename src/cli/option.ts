@@ -20,7 +20,10 @@ const usualCompletions: Record<string, Completion[]> = {
 const optionSpec = Symbol('option');
 const parameterSpec = Symbol('parameter');
 
-/** Declares an option. `names` looks like `-m,--message`. The field holds the value; for a switch, whether the user gave it. */
+/**
+ * Declares an option. `names` looks like `-m,--message`. The field contains the value; for a switch, true if the user
+ * gave it.
+ */
 export function option(names: string, facts: ValueFacts & { value: `[=${string}]` }): string | boolean | undefined;
 export function option(names: string, facts: ValueFacts & { many: true }): string[];
 export function option<Value>(names: string, facts: ValueFacts & { parse(text: string): Value }): Value | undefined;
@@ -76,7 +79,7 @@ export function parameters(
   return Object.assign(field, { [parameterSpec]: spec }) as unknown as string[];
 }
 
-/** Returns a command's declarations in the order of its fields, with the ones that every command has first. */
+/** Returns a command's declarations in the order of its fields, preceded by the declarations that every command has. */
 export function readSpecs(command: CommandClass<CliContext>): Pick<CommandPage, 'options' | 'parameters'> {
   const fields: unknown[] = Object.values(new command());
   const specsOf = <Spec>(key: symbol) =>

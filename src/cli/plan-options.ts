@@ -70,7 +70,7 @@ export abstract class PlanningCommand extends AskingCommand {
     });
   }
 
-  /** Returns undefined when teddy can ask nobody. */
+  /** Returns undefined when teddy cannot ask anybody. */
   protected toForeignApproval(terminal: Terminal, signal: AbortSignal): ApproveForeign | undefined {
     return askingForeign(terminal, signal, { canAsk: terminal.isInteractive && !this.json });
   }

@@ -96,7 +96,7 @@ const commands: Record<string, () => Promise<Command>> = {
 /** Loads `teddy` without a command. */
 const loadAlone = async () => (await import('./commands/status.ts')).BareTeddyCommand;
 
-/** The full name of every command for people, such as `teddy session plan`. */
+/** The full name of every command for users, such as `teddy session plan`. */
 const paths = Object.keys(commands).flatMap((path) => (internalCommands.includes(path) ? [] : [`teddy ${path}`]));
 
 /** Runs the command line of `process`, with its streams and signals. Returns the exit code. */
@@ -171,7 +171,7 @@ function describe(command: Command): CommandPage | null {
   return definition === undefined ? null : { ...definition, ...readSpecs(command) };
 }
 
-/** Returns every command for people, as help and the documents describe it. */
+/** Returns every command for users, as help and the documents describe it. */
 export async function listCommands(): Promise<CommandPage[]> {
   const loaded = await Promise.all(Object.keys(commands).map(loadCommand));
   const internal = internalCommands.map((path) => `teddy ${path}`);
@@ -242,7 +242,7 @@ async function printGroupHelp(context: CliContext, words: readonly string[]): Pr
 
 /**
  * Ignores lost readers: `teddy session log | head -1` is not a failure, and neither is a closed window (EIO). The
- * process continues, since `execute -y | head -1` still has a report to write; only later output is lost.
+ * process continues, because `execute -y | head -1` still has a report to write; only later output is lost.
  */
 function ignoreLostReaders(): void {
   for (const stream of [process.stdout, process.stderr]) {

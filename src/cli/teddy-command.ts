@@ -88,7 +88,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
     return project === null ? use(null) : closeAfter(project, use);
   }
 
-  /** Shows notices on the terminal, where teddy can also ask a person. */
+  /** Shows notices on the terminal, where teddy can also ask the user. */
   private notices(terminal: Terminal): Notices {
     const notices = terminalNotices(terminal);
     if (!terminal.isInteractive || this.json) return notices;
@@ -121,7 +121,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
     await offerOrphans({ terminal, project, signal, page, canAsk: mayAsk && terminal.isInteractive && !this.json });
   }
 
-  /** Shows a long text to a person. */
+  /** Shows a long text to the user. */
   protected async page(terminal: Terminal, project: Project | null, text: string): Promise<void> {
     const pager = terminal.isOutputTty ? project?.repository.store.setting('core.pager') : undefined;
     await terminal.page(text, await pager);
@@ -217,9 +217,9 @@ export function terminalNotices(terminal: Terminal): Notices {
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Runs `work` with a signal. The first Ctrl-C asks the command to end; the second one exits at once. Entries already on
- * the line stay there, and `next` is the command that shows what is unfinished. A closed terminal sends its signal
- * twice, by itself and through its shell; that does not count as a second Ctrl-C.
+ * Runs `work` with a signal. The first Ctrl-C asks the command to end; the second one exits immediately. Entries
+ * already on the line stay there, and `next` is the command that shows the unfinished work. A closed terminal sends its
+ * signal twice, by itself and through its shell; that does not count as a second Ctrl-C.
  */
 export async function withInterrupt<Value>(
   terminal: Terminal,

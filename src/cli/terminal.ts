@@ -19,14 +19,14 @@ export interface Terminal {
   redraw(line: string | null): void;
   /** Styles text for stdout or stderr, if that stream has colors. */
   style(style: Style, text: string, stream?: 'stdout' | 'stderr'): string;
-  /** True when teddy can ask a person. */
+  /** True when teddy can ask the user. */
   readonly isInteractive: boolean;
   /** Discards the text that the user has already typed, so that it cannot answer a question. */
   readonly beforeQuestion?: () => Promise<void>;
   readonly isOutputTty: boolean;
   /** The width of a stdout line in characters; infinite when stdout is not a terminal. */
   readonly columns: number;
-  /** Shows a long text through the pager on a terminal, or else directly on stdout. `configured` is git's `core.pager`. */
+  /** Shows a long text through the pager on a terminal, otherwise directly on stdout. `configured` is git's `core.pager`. */
   page(text: string, configured?: string): Promise<void>;
 }
 
@@ -54,7 +54,8 @@ export function openTerminal(context: CliContext, options: ColorMode): Terminal 
   };
   const colored = { stdout: hasColor(stdout), stderr: hasColor(stderr) };
   const canRedraw = stderr.isTTY === true && env['TERM'] !== 'dumb';
-  // Makes the remaining control characters visible. Leaves output to a pipe as is: a program needs exact names.
+  // Makes the remaining control characters visible. Does not change output to a pipe, because a program needs exact
+  // names.
   const toShown = (text: string, stream: 'stdout' | 'stderr') => {
     if (stream === 'stdout' && stdout.isTTY !== true) return text;
     return colored[stream] ? text.split(ownStyle).map(showUnstyled).join('') : toVisible(text);

@@ -1,4 +1,4 @@
-/** Asks a person at the terminal about each action in turn. */
+/** Asks the user at the terminal about each action in turn. */
 import { posix } from 'node:path';
 import { TeddyError } from '../../errors.ts';
 import type { ActionLog } from '../../plan/report/report.ts';
@@ -20,7 +20,7 @@ import { colorDiff } from '../render/color-diff.ts';
 import { renderEffect } from '../render/effect.ts';
 import { pairWords } from '../../plan/match/word-diff.ts';
 
-/** `all` with -y; `none` when teddy can ask nobody. */
+/** `all` with -y; `none` when teddy cannot ask anybody. */
 export type ApprovalMode = 'all' | 'ask' | 'none';
 
 /** Returns an approver that asks the user. `signal` aborts a question. */
@@ -45,7 +45,7 @@ export function askingApprover(tools: ActionTools): Approver {
 }
 
 /**
- * The user probably pressed Enter by mistake; a second Enter gives the empty answer. Throws INTERRUPTED on Ctrl-C and
+ * The user probably pressed Enter by mistake; a second Enter sends the empty answer. Throws INTERRUPTED on Ctrl-C and
  * at the end of input.
  */
 async function askAnswer(terminal: Terminal, signal: AbortSignal): Promise<string> {

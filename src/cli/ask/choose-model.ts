@@ -1,4 +1,4 @@
-/** Chooses the model, and asks the user to accept texts from elsewhere before the model gets them. */
+/** Chooses the model, and asks the user to accept texts from elsewhere before the model receives them. */
 import { chooseModel, type ChosenModel, type ModelOptions } from '../../app.ts';
 import { findPreset } from '../../session/settings/presets.ts';
 import type { Project } from '../../ports/project.ts';
@@ -22,12 +22,12 @@ export function chooseFromFlags(
   });
 }
 
-/** Returns whether a server runs the model. The time that any other answer takes means nothing. */
+/** Returns true if a server runs the model. The time that any other answer takes means nothing. */
 export function isServer({ provider }: Pick<ChosenModel, 'provider'>): boolean {
   return findPreset(provider) !== undefined;
 }
 
-/** Returns undefined when teddy can ask nobody. */
+/** Returns undefined when teddy cannot ask anybody. */
 export function askingForeign(
   terminal: Terminal,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** Shows a person how a write session ended: the written file, or the findings and what to do about them. */
+/** Shows the user how a write session ended: the written file, or the findings and what to do about them. */
 import { TeddyError } from '../../errors.ts';
 import { askLine } from './line.ts';
 import { describeCorrection, showFindings, showWritten } from '../render/write.ts';
@@ -9,7 +9,7 @@ import type { RejectedAnswer } from '../../http/schemas.ts';
 
 export interface Shown {
   terminal: Terminal;
-  /** Null when a person reads the output. */
+  /** Null when the output is for the user, not a program. */
   printJson: ((value: object) => void) | null;
   /** The message that the user has already seen. */
   shownMessage?: string | undefined;
@@ -17,7 +17,7 @@ export interface Shown {
   server?: string | undefined;
 }
 
-/** Returns the exit code. Throws VALIDATION_FAILED after showing the findings to a person. */
+/** Returns the exit code. Throws VALIDATION_FAILED after showing the findings to the user. */
 export function showFinalized(shown: Shown, finalized: FinalizedAnswer): number {
   const { terminal, printJson, shownMessage, server } = shown;
   if (printJson !== null) {
@@ -38,7 +38,7 @@ export function showFinalized(shown: Shown, finalized: FinalizedAnswer): number 
   );
 }
 
-/** Returns whether only the user's yes is missing. */
+/** Returns true if only the user's yes is missing. */
 export function isShrinkAlone({ findings }: Pick<RejectedAnswer, 'findings'>): boolean {
   return findings.length > 0 && findings.every(({ check }) => check === 'shrink');
 }

@@ -1,4 +1,4 @@
-/** Asks a person for a line or for a text of several lines. */
+/** Asks the user for a line or for a text of several lines. */
 import type { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createInterface, type Interface } from 'node:readline/promises';

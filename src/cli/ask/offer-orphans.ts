@@ -1,4 +1,4 @@
-/** Offers interrupted write sessions, and clears away those over an hour old, before a command that writes. */
+/** Offers interrupted write sessions, and clears away sessions over an hour old, before a command that writes. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { readRows, writeRows } from '../../session/entries/cached-rows.ts';
@@ -10,7 +10,7 @@ import { describeCleaned } from '../render/write.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
 
 export interface Offering extends Omit<Recovering, 'printJson'> {
-  /** True when teddy can ask a person. */
+  /** True when teddy can ask the user. */
   canAsk: boolean;
 }
 
@@ -21,7 +21,7 @@ export async function offerOrphans(offering: Offering): Promise<void> {
     sweepWrites(offering.project),
   );
   for (const one of cleaned) terminal.say(toVisible(describeCleaned(one)));
-  // Asks a person on every command until the person answers; when it can ask nobody, reports the session once a day.
+  // Asks the user on every command until the user answers; when it cannot ask anybody, reports the session once a day.
   const told = canAsk ? 'answered-writes' : 'announced-writes';
   for (const view of await orNothing(offering, [], () => findFresh(offering.project, told, orphans))) {
     const left = `A write session was interrupted: ${describeLeft(offering, view)}.`;
@@ -53,7 +53,7 @@ async function noteTold(project: Project, told: string, { id }: WriteView): Prom
   await writeRows(project.repository.cache, told, [...(await readTold(project, told)), row]);
 }
 
-/** Returns whether the person chose to leave the session as is. */
+/** Returns true if the user chose to leave the session unchanged. */
 async function offer(offering: Offering, view: WriteView): Promise<boolean> {
   const { terminal, project, signal } = offering;
   const recovering = { ...offering, printJson: null };

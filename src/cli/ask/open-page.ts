@@ -1,4 +1,4 @@
-/** Opens a session's page in the person's browser. */
+/** Opens a session's page in the user's browser. */
 import { spawn } from 'node:child_process';
 import { platform } from 'node:os';
 import { TeddyError } from '../../errors.ts';
@@ -50,7 +50,7 @@ async function call({ url, token }: Server, path: string, session: string | unde
   );
 }
 
-/** Reads the variables that start the person's browser, because an agent that runs this command may have set others. */
+/** Reads the variables that start the user's browser, because an agent that runs this command may have set others. */
 export async function readBrowserEnvironment({ callers }: Project, { env }: CliContext): Promise<CliContext['env']> {
   return (await callers.userEnvironment()) ?? env;
 }

@@ -23,7 +23,7 @@ export interface Recovering {
   terminal: Terminal;
   project: Project;
   signal: AbortSignal;
-  /** Null when a person reads the output. */
+  /** Null when the output is for the user, not a program. */
   printJson: ((value: object) => void) | null;
   page(text: string): Promise<void>;
 }
@@ -48,7 +48,7 @@ export function listWays({ stage }: WriteView): { option: string; does: string }
   ];
 }
 
-/** Returns whether the writer had finished the content, which leaves nothing to decide. */
+/** Returns true if the writer had finished the content, which leaves nothing to decide. */
 export async function isWhole(project: Project, { id }: WriteView): Promise<boolean> {
   const phase = (await project.writes.find(id))?.state?.phase;
   return phase === 'finalizing' || phase === 'installing' || phase === 'installed';

@@ -118,7 +118,7 @@ function toReport(terminal: Terminal): RequestReport {
   };
 }
 
-/** Describes a failure. An expected error says what to do; any other error is a defect, so its stack shows the place. */
+/** Describes a failure. An expected error suggests what to do; any other error is a defect, so its stack shows the place. */
 export function describeFailure(error: unknown): string {
   if (error instanceof TeddyError) return [error.message, error.hint ?? ''].join(' ').trim();
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -1,4 +1,4 @@
-/** Renders the check of a change: each part with the command that repeats it, then what is missing. */
+/** Renders the check of a change: each part with the command that repeats it, then the missing parts. */
 import { countOf } from '../../session/spending/describe-spending.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
 import type { CheckedChange, CheckedLanding } from '../../workflow/ci/ci.ts';

@@ -1,4 +1,4 @@
-/** Renders two turns side by side, for a person. */
+/** Renders two turns side by side, for the user. */
 import type { FileDiff } from '../../workflow/review/diff-files.ts';
 import type { ComparedTurn, TurnComparison } from '../../workflow/review/diff-turns.ts';
 import { colorDiff } from './color-diff.ts';

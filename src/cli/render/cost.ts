@@ -1,4 +1,4 @@
-/** Renders tables of tokens and money, for a person. */
+/** Renders tables of tokens and money, for the user. */
 import { formatCount } from '../../session/text/format-count.ts';
 import type { BudgetPart, LineCost, Tokens } from '../../workflow/review/count-cost.ts';
 import type { Spending } from '../../session/spending/spending.ts';

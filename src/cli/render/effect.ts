@@ -29,7 +29,7 @@ export function renderEffect(effect: Effect, title: string): string {
   return [...place, ...env, ...script].map(toVisible).join('\n');
 }
 
-/** Renders the result of `session undo`, for a person and for a program. */
+/** Renders the result of `session undo`, for the user and for a program. */
 export function toUndoneJson({ line, turn, isRedo, commit, restored, left }: Undone): object {
   return { session: line.session, line: shortRef(line.ref), turn, redo: isRedo, commit, restored, left };
 }

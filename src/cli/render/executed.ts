@@ -1,4 +1,4 @@
-/** Renders the result of `session execute` after the turn closes, for a person and for a program. */
+/** Renders the result of `session execute` after the turn closes, for the user and for a program. */
 import { exitCodes } from '../../errors.ts';
 import { countOf } from '../../session/spending/describe-spending.ts';
 import { describeNotRun } from '../../plan/report/report.ts';
@@ -73,7 +73,7 @@ export function showRolledBack(
   terminal.say(`The plan is pending again: teddy session execute${option}`);
 }
 
-/** Says what the user can do after the last execution. `option` names the line in a command. */
+/** Suggests what the user can do after the last execution. `option` names the line in a command. */
 export function showNext(
   terminal: Terminal,
   { executed, stopped }: ExecutedOrReplanned,

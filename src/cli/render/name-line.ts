@@ -29,12 +29,12 @@ export async function toExecuteCommand(project: Project, line: NamedLine): Promi
   return `${await findWayTo(project, line)} && teddy session execute`;
 }
 
-/** The session's id names its main line. */
+/** The session's ID names its main line. */
 function toLineWord({ ref, session }: NamedLine): string {
   return ref === mainLineRef(session) ? session : shortRef(ref);
 }
 
-/** Says how to get back to the earlier HEAD; `root` is another work tree if the HEAD was there. */
+/** Suggests how to get back to the earlier HEAD; `root` is another work tree if the HEAD was there. */
 export function suggestWayBack(terminal: Terminal, before: Head | undefined, root?: string): void {
   if (before === undefined || (before.ref === null && before.oid === null)) return;
   const place = before.ref === null ? `--detach ${before.oid?.slice(0, 12)}` : toShellWord(shortRef(before.ref));

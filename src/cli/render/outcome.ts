@@ -1,4 +1,4 @@
-/** Renders a plan's outcome for a person: status, actions, restored files, decisions. */
+/** Renders a plan's outcome for the user: status, actions, restored files, decisions. */
 import { describeNotRun, type ActionLog, type Report } from '../../plan/report/report.ts';
 import { formatDuration } from '../../session/spending/describe-spending.ts';
 import type { Style, Terminal } from '../terminal.ts';
@@ -26,7 +26,7 @@ export function renderOutcome(terminal: Terminal, report: Report): string[] {
   ];
 }
 
-/** Renders the summary. A person's reason may have several lines. */
+/** Renders the summary. The user's reason may have several lines. */
 function renderSummary(terminal: Terminal, report: Report): string[] {
   const { status, error, start_time: start, end_time: end } = report.run_summary;
   const took = formatDuration(Math.max(Date.parse(end) - Date.parse(start), 0));

@@ -27,7 +27,7 @@ export function renderPreview(terminal: Terminal, preview: PlanPreview): string 
   return `${sections.join('\n\n')}\n`;
 }
 
-/** Reports on stderr what is wrong, what is unknown, and what to do next. */
+/** Reports on stderr the problems, the unknown facts, and what to do next. */
 export function showFindings(terminal: Terminal, { problems, actions }: PlanPreview): void {
   showProblems(terminal, problems);
   const command = actions.findIndex(({ effect }) => effect?.kind === 'command');

@@ -75,7 +75,7 @@ function describeProgress(elapsedMs: number, bytes: number, usage: Usage | null)
 /**
  * Returns, for example, `gpt-5, 1,234 tokens in (1,024 cached), 567 out, 12.3 s, 46 tokens/s, $0.0123`, without the
  * unknown parts. The time is null when no model was asked. Omits the speed when the time includes tools or waiting for
- * a person.
+ * the user.
  */
 export function describeEffort(
   usage: CachedUsage | null,

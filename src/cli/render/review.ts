@@ -1,4 +1,4 @@
-/** Renders a review as Markdown. If it does not fit, omits the oldest turns and says so. */
+/** Renders a review as Markdown. If the review does not fit, omits the oldest turns and mentions this. */
 import type { TurnName } from '../../names.ts';
 import { groupBy } from '../../session/text/group-by.ts';
 import { formatCount } from '../../session/text/format-count.ts';
@@ -57,7 +57,7 @@ function toTarget({ session, line }: ReviewedLine): string {
   return line !== `teddy/${session}` && /^[\w./-]+$/.test(line) ? line : session;
 }
 
-/** Returns whether any part of the plan ran. The label of a turn that was not read has less information. */
+/** Returns true if any part of the plan ran. The label of a turn that was not read contains less information. */
 function hasRun(row: Row): boolean {
   if (row.outcome === null || row.outcome === 'VALIDATION_FAILED' || row.outcome === 'SKIPPED') return false;
   if (!('actions' in row)) return row.verdict !== 'rejected';
@@ -88,7 +88,7 @@ function renderHead(
 
 const maxListed = 20;
 
-/** Names who answered, decided and worked. Teddy knows the decisions only of the turns that it read. */
+/** Names who answered, decided and worked. teddy has the decisions only for the turns that it read. */
 function renderPeople({ models, people, turns }: ReviewedLine, read: readonly ShownTurn[]): string {
   const approvers = listApprovers(read.map(({ turn }) => turn));
   const all = turns.map(({ turn }) => turn);

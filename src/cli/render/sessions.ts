@@ -32,7 +32,7 @@ const stateStyles: Partial<Record<string, Style>> = {
  */
 const widestName = (columns: number) => Math.min(36, Math.floor(columns * 0.35));
 
-/** `workTrees` says where other work trees have sessions checked out; omit it to hide this. */
+/** `workTrees` lists the other work trees that have sessions checked out; omit it to hide this. */
 export function renderSessions(
   terminal: Terminal,
   sessions: ListedSession[],

@@ -40,7 +40,7 @@ const words: Record<Step, string> = {
   pushed: 'pushed',
 };
 
-/** Prints on stdout, line by line, what was done, and on stderr what was not done, and why. */
+/** Prints what was done on stdout, line by line, and prints on stderr what was not done, and why. */
 export function showShared(
   terminal: Terminal,
   shared: Shared,
@@ -102,7 +102,7 @@ function printLeftOut(terminal: Terminal, refs: readonly RefName[], push: string
   terminal.say(`Not sent: ${nameSome(left.map(toLabel))}. To send ${way}`);
 }
 
-/** Says which months the remote has archived, because teddy fetches archives only on request. */
+/** Lists the months for which the remote has archives, because teddy fetches archives only on request. */
 function printMonthsLeft(terminal: Terminal, months: readonly string[], verb: string, remote: string): void {
   const [newest] = months;
   if (newest === undefined) return;
@@ -129,7 +129,7 @@ function toLabel(ref: RefName): string {
   return toVisible(nameRef(ref));
 }
 
-/** Says what was in the way. A rejected line determines the exit code, so that nobody who pulls can miss it. */
+/** Reports obstacles. A rejected line determines the exit code, so that nobody who pulls can miss it. */
 export function endShared(terminal: Terminal, shared: Shared, { json }: { json: boolean }): number {
   const problems = shared.lines.flatMap(({ problem }) => problem ?? []);
   const all = shared.refusal === null ? problems : [...problems, shared.refusal];

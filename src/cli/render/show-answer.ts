@@ -16,7 +16,7 @@ export interface AnswerView extends Required<Pick<PlanRequest, 'onText' | 'onUsa
   end(): number | null;
 }
 
-/** `isStreamed` prints the text itself. `describeAsked` says which model teddy asks; null when it asks none. */
+/** `isStreamed` prints the text itself. `describeAsked` names the model that teddy asks; null when it asks none. */
 export function viewAnswer(
   terminal: Terminal,
   { isStreamed, describeAsked }: { isStreamed: boolean; describeAsked: (asked: Asked) => string | null },
@@ -43,7 +43,7 @@ export function viewAnswer(
   };
 }
 
-/** Shows which faults in the answer teddy tolerated, and which secrets the answer contains. */
+/** Shows the faults in the answer that teddy tolerated, and the secrets in the answer. */
 export function showRemarks(terminal: Terminal, { entry, notes, secrets }: Answer): void {
   for (const note of notes)
     terminal.say(terminal.style('dim', `note: line ${note.line}: ${toVisible(note.message)}`, 'stderr'));
@@ -55,7 +55,7 @@ export function showRemarks(terminal: Terminal, { entry, notes, secrets }: Answe
   }
 }
 
-/** Shows why the plan cannot run as is. */
+/** Shows why the plan cannot run as it is. */
 export function showPlanProblems(terminal: Terminal, problems: Answer['problems']): void {
   for (const problem of problems) {
     terminal.say(

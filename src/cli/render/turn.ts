@@ -1,4 +1,4 @@
-/** Renders a turn for a person: its messages, plan and outcome. */
+/** Renders a turn for the user: its messages, plan and outcome. */
 import { formatCount } from '../../session/text/format-count.ts';
 import { countWhole } from '../../session/text/clip-line.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
@@ -79,7 +79,7 @@ function toPeriod(times: readonly string[]): string {
 }
 
 /**
- * Returns whether the messages' order matters, because the model called tools, somebody spoke, or the user asked about
+ * Returns true if the messages' order matters, because the model called tools, somebody spoke, or the user asked about
  * the plan.
  */
 function isTalk({ said }: ShownTurn): boolean {
@@ -109,7 +109,7 @@ function toUsual({ messages, plan, reply, replyIsPartial }: ShownTurn): Titled[]
   ];
 }
 
-/** Cuts a long text, because making it visible takes time. `--json` has the full text. */
+/** Cuts a long text, because making it visible takes time. `--json` contains the full text. */
 function cutLong(text: string, { turn, line }: ShownTurn): string {
   if (text.length <= maxShownText) return text.trimEnd();
   const more = formatCount(countWhole(text) - maxShownText);

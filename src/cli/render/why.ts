@@ -1,4 +1,4 @@
-/** Renders the authors of lines, and the stories of turns, for a person and as JSON. */
+/** Renders the authors of lines, and the stories of turns, for the user and as JSON. */
 import { toVisible } from '../../session/text/visible-text.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
 import type { AttributedRun, Author } from '../../workflow/blame/attribute-lines.ts';
@@ -39,7 +39,7 @@ function styleOf({ kind }: Author): 'cyan' | 'green' | 'yellow' {
   return kind === 'unknown' ? 'yellow' : 'green';
 }
 
-/** Describes a run of lines. Tells each turn's story only once. */
+/** Describes a run of lines. Includes each turn's story only once. */
 function describeRun(stories: Stories, { author, uncommitted, guess }: AttributedRun, told: Set<string>): string[] {
   const past = guess === undefined ? '' : `; before that, as git guesses: ${describeAuthor(guess, stories)}`;
   const title = `${describeAuthor(author, stories)}${uncommitted ? ', not committed yet' : ''}${past}`;

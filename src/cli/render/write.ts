@@ -1,4 +1,4 @@
-/** Renders write sessions for a person. */
+/** Renders write sessions for the user. */
 import type { WriteContent } from '../../ports/disk.ts';
 import { formatCount } from '../../session/text/format-count.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';

@@ -103,8 +103,8 @@ export class CaptureGateCommand extends TeddyCommand {
   }
 
   /**
-   * Opens the page on the repository's running server, or else on a server that stops with the gate. Returns null when
-   * no browser could be opened.
+   * Opens the page on the repository's running server, otherwise on a server that stops with the gate. Returns null
+   * when no browser could be opened.
    */
   private async openPage(terminal: Terminal, project: Project, { ref }: WaitingPlan) {
     const running = await project.servers.read();

@@ -55,7 +55,7 @@ abstract class VerdictCommand extends TeddyCommand {
     });
   }
 
-  /** Ties the verdict to the plan that the person read in the editor, even if another plan has arrived since. */
+  /** Ties the verdict to the plan that the user read in the editor, even if another plan has arrived since. */
   private async editComments(terminal: Terminal, project: Project, sha256: string | undefined) {
     const [{ findPlan }, { readPlanComments }] = await Promise.all([
       import('../../../workflow/run/give-verdict.ts'),

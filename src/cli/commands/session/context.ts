@@ -90,7 +90,7 @@ const partStyles = {
   message: ['u', 'bold'],
 } as const;
 
-/** Renders the budget as a bar, in the request's order. Every part that uses any tokens gets at least one character. */
+/** Renders the budget as a bar, in the request's order. Every part that uses any tokens takes at least one character. */
 function renderBudget(terminal: Terminal, { total, model, spent, left }: SpentBudget): string[] {
   const width = Math.min((terminal.context.stdout.columns || 80) - 4, 76);
   const parts = (Object.keys(partStyles) as (keyof typeof partStyles)[]).map((name) => ({ name, tokens: spent[name] }));

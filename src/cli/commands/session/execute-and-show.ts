@@ -20,7 +20,7 @@ export interface Execution {
   terminal: Terminal;
   project: Project;
   signal: AbortSignal;
-  /** Shows long text to a person. */
+  /** Shows long text to the user. */
   page(text: string): Promise<void>;
   /** True to suggest the next step even after a success. */
   namesNext?: boolean;
@@ -36,7 +36,7 @@ export async function executeAndShow(execution: Execution, options: ExecutionOpt
   try {
     return await runAndShow(execution, options, undefined);
   } catch (error) {
-    // Running no action does not settle what to do about actions that have already run.
+    // Running no action does not settle the question about actions that have already run.
     if (!(error instanceof InterruptedRun) || !canAsk(terminal, options) || options.reject !== undefined) throw error;
     const choice = await askInterrupted(terminal, signal, error);
     if (choice === null) throw error;

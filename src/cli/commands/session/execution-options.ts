@@ -5,7 +5,7 @@ import type { Selection } from '../../../workflow/run/select-actions.ts';
 
 export type InterruptedChoice = (typeof interruptedChoices)[number];
 
-/** Returns a run's options, with defaults for the ones not given. */
+/** Returns a run's options, with defaults for options that were not given. */
 export function toExecutionOptions(given: Pick<ExecutionOptions, 'selector' | 'yes' | 'printJson'>): ExecutionOptions {
   return {
     selection: { only: undefined, skip: undefined },
@@ -25,11 +25,11 @@ export interface ExecutionOptions {
   /** The reason for running nothing and closing the turn; may be empty. */
   reject: string | undefined;
   memos: 'yes' | 'no' | undefined;
-  /** How many more plans teddy may request; undefined when the user did not give the option. */
+  /** The number of further plans that teddy may request; undefined when the user did not give the option. */
   replans: number | undefined;
   rollback: boolean;
   interrupted: InterruptedChoice | undefined;
-  /** Null when the result is for a person. */
+  /** Null when the result is for the user. */
   printJson: ((schema: string, value: object) => void) | null;
 }
 

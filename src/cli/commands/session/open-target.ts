@@ -1,4 +1,4 @@
-/** Opens the target of `verify` and `replay`: anything that git knows by that name, or else a bundle file. */
+/** Opens the target of `verify` and `replay`: anything that git resolves under that name, otherwise a bundle file. */
 import { open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { openBundled } from '../../../app.ts';
@@ -27,7 +27,7 @@ export async function openIfBundle(
 }
 
 /**
- * Returns whether the target must be a path, because no name in git begins like this. Teddy looks up other targets in
+ * Returns true if the target must be a path, because no name in git begins like this. teddy looks up other targets in
  * git first: a file in a checkout may come from somebody else, and must never hide a branch with its name.
  */
 function isPath(target: string): boolean {

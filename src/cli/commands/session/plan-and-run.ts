@@ -42,7 +42,7 @@ export async function planAndRun(
     if (planned !== null) printJson?.('plan', planned);
     if (answer === null || printJson !== null) return 0;
     if (runs) return runPlan(terminal, project, answer, { ...going, signal, printJson: null });
-    // A plan runs only where its files are. On another line, teddy only suggests the next step.
+    // A plan runs only in the work tree that has its files. On another line, teddy only suggests the next step.
     const isHere = toSelector(project, answer.line) === undefined;
     const isAsked = going.run === 'ask' && answer.isPending && answer.problems.length === 0 && isHere;
     const next = isAsked ? await askNext(terminal, project, answer, options) : { kind: 'keep' as const };
@@ -67,7 +67,7 @@ async function askNext(
   { turn }: Answer,
   { choice, signal }: PlanningOptions,
 ): Promise<Next> {
-  // A person who writes answers by hand adds the next one with a command.
+  // A user who writes answers by hand adds the next one with a command.
   const canAskAgain = choice.provider !== 'manual';
   for (;;) {
     const question = canAskAgain ? '[a]sk about it, [r]un it, [i]nstead, [k]eep? ' : '[r]un it, [k]eep? ';

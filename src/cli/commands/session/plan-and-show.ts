@@ -14,7 +14,7 @@ export interface PlanningOptions extends Omit<PlanRequest, 'choice' | 'onText' |
   choice: ChosenModel;
   /** True to show the answer once it is complete, not as it arrives. */
   isQuiet: boolean;
-  /** Null when the result is for a person. */
+  /** Null when the result is for the user. */
   printJson: ((schema: string, value: object) => void) | null;
   /** True when the message refuses the pending plan; there must be one. */
   isInstead?: boolean;
@@ -34,7 +34,7 @@ export async function planAndShow(
   const isShown = !isQuiet && !printJson && terminal.isOutputTty;
   const view = viewAnswer(terminal, {
     isStreamed: isShown,
-    // The user has already provided the answer, so teddy asks no model.
+    // The user has already provided the answer, so teddy does not ask a model.
     describeAsked: ({ line, turn, agent, label }) =>
       choice.provider === 'manual' ? null : `Turn ${turn} of ${line.session}: asking ${label} as ${agent} ...`,
   });
@@ -95,7 +95,7 @@ function printRefused(terminal: Terminal, { line, report }: Executed): void {
 
 const maxDifferences = 12;
 
-/** Summarizes what the new plan does differently. */
+/** Summarizes the differences in what the new plan does. */
 function showDifference(terminal: Terminal, { turn: old, difference }: Replaced, { turn }: Answer): void {
   if (difference === null) return;
   const { removed, added, changed } = difference;

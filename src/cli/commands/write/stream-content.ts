@@ -14,7 +14,7 @@ export interface Streaming {
   signal: AbortSignal;
   eofIsDone: boolean;
   force: boolean;
-  /** Null when a person reads the output. */
+  /** Null when the output is for the user, not a program. */
   printJson: ((value: object) => void) | null;
   /** The URL of the server that receives the content. */
   server?: string | undefined;

@@ -20,7 +20,7 @@ export interface ServerDestinationOptions {
   server: string;
 }
 
-/** The content to send, and how much of it the server has. */
+/** The content to send, and the amount that the server already has. */
 interface Sending extends Pick<ServerDestinationOptions, 'project' | 'writes'> {
   id: string;
   /** The option that names the server in a suggested command. */
@@ -139,7 +139,10 @@ function isGone(error: unknown): error is TeddyError {
   return error instanceof TeddyError && error.code === 'SERVER_UNREACHABLE';
 }
 
-/** Limits a part's size, because memory holds it several times during sending: as text, as JSON, and as the request's body. */
+/**
+ * Limits a part's size, because memory contains it several times during sending: as text, as JSON, and as the request's
+ * body.
+ */
 const maxPartBytes = 2 * 1024 * 1024;
 const longestCharacter = 4;
 

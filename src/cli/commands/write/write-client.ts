@@ -16,7 +16,7 @@ export interface ServerOptions {
   signal?: AbortSignal;
 }
 
-/** Uses the token of the repository's own server, or else TEDDY_SERVER_TOKEN. Throws USAGE. */
+/** Uses the token of the repository's own server, otherwise TEDDY_SERVER_TOKEN. Throws USAGE. */
 export async function connectToServer({ server, project, env, say, signal }: ServerOptions): Promise<WriteApi> {
   const url = parseServerUrl(server);
   const token = toToken(url, (await project?.servers.read()) ?? null, env);
@@ -27,7 +27,7 @@ function toToken(url: string, record: ServerRecord | null, env: Record<string, s
   // `localhost` is the same server, because the server listens only on 127.0.0.1.
   if (record !== null && record.url === url.replace('//localhost:', '//127.0.0.1:')) return record.token;
   const token = env['TEDDY_SERVER_TOKEN'] ?? '';
-  // Tries a loopback server without a token: a running server says what is wrong, and any other is unreachable.
+  // Tries a loopback server without a token: a running server reports the problem, and any other is unreachable.
   if (token !== '' || isLoopback(url)) return token;
   throw new TeddyError(
     'USAGE',

@@ -86,7 +86,7 @@ function showOpen({ terminal, project, choice }: Chat, outcome: Extract<ChatOutc
   terminal.say(`then add its answer: teddy session plan${toLineOption(project, line)} --from <file>`);
 }
 
-/** Returns whether the answer is a plan that still waits for execution. */
+/** Returns true if the answer is a plan that still waits for execution. */
 export function isPlanned(outcome: ChatOutcome): outcome is Extract<ChatOutcome, { kind: 'answered' }> {
   return outcome.kind === 'answered' && outcome.isPending;
 }

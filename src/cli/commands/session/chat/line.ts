@@ -1,4 +1,4 @@
-/** The line that a conversation is on, and the message or plan that is pending there. */
+/** The line that a conversation is on, and its pending message or plan. */
 import type { ChosenModel } from '../../../../app.ts';
 import { TeddyError } from '../../../../errors.ts';
 import type { Project } from '../../../../ports/project.ts';
@@ -27,7 +27,7 @@ export interface Conversation extends Chat {
   /** Chooses another model and keeps the command's other options. */
   choose(model: string): Promise<ChosenModel>;
   selector: string | undefined;
-  /** Shows long text to a person. */
+  /** Shows long text to the user. */
   page(text: string): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ function printMissing(terminal: Terminal, { message, hint }: TeddyError): void {
   terminal.say(`${label} ${toVisible([message, hint ?? ''].join(' ').trim())}`);
 }
 
-/** Says what happens to a plan that has just arrived. */
+/** Explains what happens to a plan that has just arrived. */
 export function printPending(
   terminal: Terminal,
   { turn, isPending, problems }: { turn: string; isPending: boolean; problems: readonly unknown[] },
@@ -82,7 +82,7 @@ export function printPending(
   else terminal.say('The plan is not valid: /execute runs nothing and records why. Then plan again.');
 }
 
-/** Says what is pending on the line, if anything. */
+/** Reports what is pending on the line, if anything. */
 export async function printWaiting({ terminal, project, line }: LineContext): Promise<void> {
   const step = await findNextStep(project, shortRef(line.ref));
   if (step.kind === 'execute') terminal.say(`Turn ${step.turn} has a pending plan: /execute runs it.`);

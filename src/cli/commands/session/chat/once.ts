@@ -5,7 +5,7 @@ import type { ChatOutcome } from '../../../../workflow/chat/chat.ts';
 import { exchange, isPlanned, showExchanged, type Asking, type Chat, type Exchanged } from './exchange.ts';
 import { toExecuteCommand } from '../../../render/name-line.ts';
 
-/** Returns the exit code. `printJson` is null when the result is for a person. */
+/** Returns the exit code. `printJson` is null when the result is for the user. */
 export async function chatOnce(
   chat: Chat,
   asking: Asking,

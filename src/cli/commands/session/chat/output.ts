@@ -11,9 +11,9 @@ export interface OutputLines {
   end(): void;
 }
 
-// Limits the text held, because a program that draws its progress on one line must not fill the memory.
+// Limits the buffered text, because a program that draws its progress on one line must not fill the memory.
 const maxHeld = 8192;
-// Limits the lines shown, to keep the conversation in sight. The model and the history get more of the output.
+// Limits the lines shown, to keep the conversation in sight. The model and the history receive more of the output.
 const maxFirst = 40;
 const maxLast = 10;
 const maxLength = 400;

@@ -114,7 +114,7 @@ function viewAnswer(viewing: Viewing): Pick<ChatListener, 'onAsk' | 'onText' | '
   };
 }
 
-/** Shows text before a call only to a person; the answer follows the results. */
+/** Shows text before a call only to the user; the answer follows the results. */
 function endText(viewing: Viewing): void {
   const { terminal, isStreamed, isQuiet, held, file } = viewing;
   file.hide();
@@ -215,7 +215,7 @@ export function describeResult({ name }: Pick<ShownCall, 'name'>, { output, isEr
   return lines === 1 ? cut(first) : `${formatCount(lines)} lines`;
 }
 
-/** The model gets this result as JSON. */
+/** The model receives this result as JSON. */
 function describeWritten(output: string, isError: boolean): string {
   const { written_path: path, commit, error } = parseObject(output) ?? {};
   if (typeof path === 'string' && typeof commit === 'string')
@@ -279,7 +279,7 @@ async function askInstruction(terminal: Terminal, signal: AbortSignal): Promise<
   return said === null || said.trim() === '' ? null : said;
 }
 
-/** Shows the detail, but cuts it when it would scroll the question out of sight. Returns whether it was cut. */
+/** Shows the detail, but cuts it when it would scroll the question out of sight. Returns true if it was cut. */
 function showDetail(terminal: Terminal, { detail, isDiff }: ShownCall, limit: number): boolean {
   if (detail === null) return false;
   const lines = isDiff

@@ -69,7 +69,7 @@ export class SessionContextDropCommand extends ContextEditCommand {
 }
 
 /**
- * Returns the path as the project knows it: relative to the current directory, as in git, or else to the project's
+ * Returns the path in the project's form: relative to the current directory, as in git, otherwise to the project's
  * root, as in the lists.
  */
 export function toProjectPath(cwd: string, text: string, root: string | undefined): string {
