@@ -1,4 +1,4 @@
-/** Shows the plan and its report action by action: what the plan said, what came of it, and which code it changed. */
+/** Shows the plan and its report action by action: the plan, the outcome, and the changed code. */
 import { typeOf } from '../plan/actions/actions.ts';
 import type { Action } from '../plan/plan.ts';
 import type { EditPair } from '../plan/match/match.ts';
@@ -87,7 +87,7 @@ function renderReasons({ details = {} }: ActionLog): Html {
   return html`${reason === undefined ? null : html`<p class="reason">${reason}</p>`}${comment === undefined ? null : html`<blockquote class="comment"><p>${comment}</p></blockquote>`}${note === undefined ? null : html`<p class="reason">${note}</p>`}${restored.length === 0 ? null : html`<p class="reason">Restored after the command: ${restored.join(', ')}</p>`}`;
 }
 
-/** Leaves out text that the diff already shows. */
+/** Omits text that the diff already shows. */
 function renderPlanned(action: Action, log: ActionLog | null, files: readonly PageFile[]): Html | null {
   const isAsPlanned = log?.status === 'SUCCESS' && log.modified_by_user !== true && files.length > 0;
   const shown = typeOf(action).show?.(action);
@@ -141,7 +141,7 @@ function renderDone({ details = {} }: ActionLog): Html | null {
   return html`${outputs}`;
 }
 
-/** Renders the first lines, and a fold that says how many more follow. */
+/** Renders the first lines, and a fold that shows how many more follow. */
 function renderOutput(title: string, text: string): Html | null {
   if (text.trim() === '') return null;
   const lines = text.replace(/\n$/, '').split('\n');

@@ -1,4 +1,7 @@
-/** Renders a file's changes as one `pre` in git's format, readable without a script, which can show both sides in parallel. */
+/**
+ * Renders a file's changes as one `pre` in git's format, which is readable without a script; a script can show both
+ * sides in parallel.
+ */
 import { countOf } from '../session/spending/describe-spending.ts';
 import { pairWords, type Piece } from '../plan/match/word-diff.ts';
 import { escapeText, html, markup, pre, type Html } from './html.ts';
@@ -81,7 +84,7 @@ function bodyOf(diff: string): string[] {
   return start === -1 ? [] : lines.slice(start, lines.at(-1) === '' ? -1 : undefined);
 }
 
-/** Renders a file without line-by-line changes: the last line says how the versions differ. */
+/** Renders a file without line-by-line changes: the last line describes how the versions differ. */
 function renderUnread({ diff, kind, change }: PageFile): Html {
   const said =
     kind === 'text'
@@ -97,7 +100,10 @@ function renderBody(lines: readonly string[], id: string, replaces: PageFile['re
   return pre(html`<code>${markup(renderLines(lines, id, replaces))}</code>`, 'diff');
 }
 
-/** Consecutive lines with the same sign share an element, so that a page of many diffs is hardly larger than they are. */
+/**
+ * Consecutive lines with the same sign share an element, so that a page with many diffs is hardly larger than the diffs
+ * are.
+ */
 function renderLines(lines: readonly string[], id: string, replaces: PageFile['replaces']): string {
   const words = lines.length > maxComparedLines ? new Map<number, Piece[]>() : pairWords(lines);
   const out: string[] = [];

@@ -1,6 +1,6 @@
 /**
  * Builds HTML from values: escapes every text and makes invisible characters visible. hono's `html` helper only
- * escapes, and may return a promise; the page needs both at once, synchronously, for megabytes.
+ * escapes, and may return a promise; the page needs both in one synchronous step, for megabytes.
  */
 import { toVisible } from '../session/text/visible-text.ts';
 
@@ -42,7 +42,7 @@ export function markup(text: string): Html {
   return new Html(text);
 }
 
-/** Escapes text between tags. Leaves quotes alone: they mean nothing there, and code is full of them. */
+/** Escapes text between tags. Does not escape quotes, which mean nothing between tags, and of which code is full. */
 export function escapeText(text: string): string {
   return toVisible(text).replace(/[&<>]/g, (found) => entities[found] ?? found);
 }

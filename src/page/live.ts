@@ -10,11 +10,11 @@ import type { PageTurn, SessionPage } from './session-page.ts';
 import { lastWord } from './turn-state.ts';
 
 export interface LiveOptions {
-  /** True, or a sentence that says why the user cannot send a message here. */
+  /** True, or a sentence that explains why the user cannot send a message here. */
   maySay: true | string;
   /**
    * True when the pending plan may run from here: HEAD is on the line, and nothing is in the way. Otherwise a sentence
-   * that says why not.
+   * that explains why not.
    */
   mayAct: true | string;
 }
@@ -74,12 +74,12 @@ export function renderControls(page: SessionPage, live: LiveOptions): Html {
   </div>`;
 }
 
-/** Tells whether the turn has another agent's plan that nobody has judged and whose agent is still waiting. */
+/** Returns true if the turn has another agent's plan that nobody has judged and whose agent is still waiting. */
 function isHandedIn(turn: PageTurn): boolean {
   return turn.plan?.isForeign === true && turn.status === 'open' && lastWord(turn) === null;
 }
 
-/** The form below rejects teddy's own plan, because it also says what to do instead. */
+/** The form below rejects teddy's own plan, because it also asks what to do instead. */
 function renderJudging(judged: PageTurn): Html | null {
   const { turn, plan } = judged;
   if (plan === null || lastWord(judged) === 'approved') return null;
@@ -107,7 +107,7 @@ function renderJudging(judged: PageTurn): Html | null {
 
 function renderPending({ turn, plan }: PageTurn, { mayAct }: LiveOptions): Html {
   const parsed = plan?.parsed ?? null;
-  // A person can approve only a plan that the page shows in full.
+  // The user can approve only a plan that the page shows in full.
   const isWhole = plan !== null && plan.isExact && parsed !== null;
   const reason = isWhole
     ? mayAct

@@ -17,7 +17,7 @@ interface ListedRow {
   state: SessionState;
   /** The commit when the state is `committed`. */
   committed: string | null;
-  /** Another branch of the session, which has the plan or the code that the state refers to. */
+  /** Another branch of the session that contains the plan or the code to which the state refers. */
   beside: { line: string; has: 'plan' | 'code' } | null;
   title: string;
   /** ISO 8601. */

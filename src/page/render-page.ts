@@ -1,5 +1,5 @@
 /**
- * Renders a session's page as one file: the same values give the same bytes, and reading the page needs no script or
+ * Renders a session's page as one file: the same values produce the same bytes, and reading the page needs no script or
  * request.
  */
 import { countOf, formatDuration, describeSpending } from '../session/spending/describe-spending.ts';
@@ -58,7 +58,10 @@ export function renderSessionPage(page: SessionPage, hash: Hash, live: LiveParts
   return `${shown.markup.trim()}\n`;
 }
 
-/** Escapes characters that would otherwise become visible text, because a reader must get branch names back exactly. */
+/**
+ * Escapes characters that would otherwise become visible text, because a reader must be able to restore branch names
+ * exactly.
+ */
 function toPlainJson(value: object): string {
   return JSON.stringify(value).replace(/[^ -~]/g, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
@@ -122,7 +125,10 @@ function tile(name: string, value: string | Html, note: string): Html {
   </div>`;
 }
 
-/** Renders badges that say which checks ran and at which commit. The page has no clock and says nothing about later commits. */
+/**
+ * Renders badges that show which checks ran, and at which commit. The page has no clock, so the badges do not cover
+ * later commits.
+ */
 function renderBadges(checks: PageChecks | null, tip: string): Html | null {
   if (checks === null) return null;
   const { verify, replay } = checks;
@@ -159,7 +165,7 @@ function badge(tone: string, words: string): Html {
   return html`<span class="pill ${tone}">${words}</span>`;
 }
 
-/** Renders the turns, and between them the commits that belong to no turn. */
+/** Renders the turns, and between them the commits that do not belong to a turn. */
 function renderStream(page: SessionPage): Html {
   const rows = (after: PageTurn | null) =>
     page.others

@@ -108,7 +108,7 @@ function renderRun(turn: string, run: readonly PlacedSection[], all: number, bef
   </li>`;
 }
 
-/** Leaves out a file that is as the previous turn left it, because that turn's diff shows it. */
+/** Omits a file that is as the previous turn left it, because that turn's diff shows it. */
 function withoutKnown({ name, of }: PageSection, text: string, before: PageTurn | null): (string | Html)[] {
   const [, open = '', body = '', close = ''] = /^(`{3,}[^\n]*\n)(.*\n)(`{3,}\n)$/s.exec(text) ?? [];
   if (name !== 'file' || before === null) return [text];
@@ -184,7 +184,7 @@ function isSame(old: PageSection, now: PageSection): boolean {
   return now.body.kind !== 'diff';
 }
 
-/** Leaves out the history and the message, which are new in every turn. */
+/** Omits the history and the message, which are new in every turn. */
 function byTitle({ sections }: PageRequest): Map<string, PageSection> {
   const told: readonly PageSection['name'][] = ['system', 'memos', 'tree', 'file'];
   return new Map(sections.filter(({ name }) => told.includes(name)).map((section) => [titleOf(section), section]));

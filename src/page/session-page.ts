@@ -8,7 +8,7 @@ import type { RunStatus } from '../session/entries/entry-trailers.ts';
 import type { EntryKind, VerdictWord } from '../session/entries/entry.ts';
 import type { Spending } from '../session/spending/spending.ts';
 
-/** The commits that a page comes from. The same source and the same version give the same bytes in every clone. */
+/** The commits from which a page is made. The same source and the same version produce the same bytes in every clone. */
 export interface PageSource {
   session: SessionId;
   /** The requested line. */
@@ -25,16 +25,16 @@ export interface SessionPage {
   source: PageSource;
   /** The first line of the first message, or the session's ID. */
   title: string;
-  /** The commit that the line started from; null when it started from none. */
+  /** The commit from which the line started; null when it started from none. */
   base: { commit: Oid; branch: string | null } | null;
   /** The names of the people who committed entries, without addresses, ordered by their first entry. */
   authors: string[];
   /** The times of the first and last entry (ISO 8601); null without entries. */
   startedAt: string | null;
   endedAt: string | null;
-  /** Each turn once, no matter how many lines have it: first the requested line's turns, then its branches' turns, in order. */
+  /** Each turn once, however many lines have it: first the requested line's turns, then its branches' turns, in order. */
   turns: PageTurn[];
-  /** Commits that belong to no turn, in order: the user's own commits, snapshots before a message, and landings. */
+  /** Commits that do not belong to a turn, in order: the user's own commits, snapshots before a message, and landings. */
   others: PageCommit[];
   spent: Spending;
   /** The changes between the requested line's base and tip, outside `.teddy`. */
@@ -59,7 +59,7 @@ export interface PageCommit {
 /** A text, or the part of it that fits on the page. */
 export interface PageText {
   text: string;
-  /** How much the page leaves out, and the command that prints the whole text; null when the page has it all. */
+  /** The size of the omitted part, and the command that prints the whole text; null when the page contains all of it. */
   cut: { characters: number; command: string } | null;
 }
 
@@ -128,12 +128,12 @@ export interface PagePlan {
   source: PageText;
   /** The sha256, in hex, of the bytes in the repository. */
   sha256: string;
-  /** Whether `source` is the exact text, without cuts and masks. */
+  /** True when `source` is the exact text, without cuts and masks. */
   isExact: boolean;
   commit: Oid;
   /** Null for a text too long to be a plan, or for another agent's plan. */
   parsed: ParsedPlan | null;
-  /** Whether another agent made the plan and carries it out. */
+  /** True when another agent made the plan and carries it out. */
   isForeign: boolean;
 }
 
@@ -154,7 +154,7 @@ export interface PageReport {
   author: string;
   time: string;
   report: Report;
-  /** How much of the report's long lines the page leaves out. */
+  /** The size of the omitted part of the report's long lines. */
   cut: PageText['cut'];
 }
 
@@ -173,8 +173,8 @@ export interface PageFile {
   before: Oid | null;
   after: Oid | null;
   /**
-   * For each hunk in the diff, the earlier turns on the page that added the lines it removes; a missing hunk removes no
-   * line with a known origin.
+   * For each hunk in the diff, the earlier turns on the page that added the lines that it removes; a missing hunk
+   * removes no line with a known origin.
    */
   replaces: TurnName[][];
 }
@@ -204,7 +204,7 @@ export interface PageSection {
   reason: string | null;
   tokens: number;
   bytes: number;
-  /** The line above the bytes that says where they came from, with its newline; null without such a line. */
+  /** The line above the bytes that states their origin, with its newline; null when there is no such line. */
   marker: string | null;
   body:
     | { kind: 'text'; text: PageText }
@@ -227,6 +227,6 @@ export interface PageComparison {
 export interface PageChecks {
   /** Faults are sentences. `isWhole` is false when this clone lacks part of the line. */
   verify: { entries: number; turns: number; isWhole: boolean; faults: string[] };
-  /** How many turns gave the same result when recomputed, gave a different one, or could not be compared. */
+  /** The number of turns that had the same result when recomputed, had a different one, or could not be compared. */
   replay: { same: number; different: number; notCompared: number; faults: string[] };
 }

@@ -62,7 +62,7 @@ function renderLink(turn: PageTurn, most: { tokens: number; ms: number }): Html 
   >`;
 }
 
-/** Renders the commits after a turn that belong to no turn. */
+/** Renders the commits after a turn that do not belong to a turn. */
 function renderCommits({ others }: SessionPage, { turn, line }: PageTurn): Html | null {
   const own = others.filter((commit) => commit.after === turn && commit.line === line);
   return own.length === 0

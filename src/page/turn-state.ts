@@ -44,12 +44,12 @@ const outcomes: Record<NonNullable<PageTurn['outcome']>, TurnState> = {
   ABORTED: { tone: 'warn', word: 'stopped' },
 };
 
-/** Tells whether the user rejected the whole plan; a run that was stopped has the same status. */
+/** Returns true if the user rejected the whole plan; a run that was stopped has the same status. */
 export function isRejected({ run_summary: { status }, action_logs: logs }: Report): boolean {
   return status === 'ABORTED' && logs.every(({ details }) => details?.reason === 'rejected');
 }
 
-/** Tells whether no part of the plan ran; the report gives the reason once, for the whole plan. */
+/** Returns true if no part of the plan ran; the report states the reason once, for the whole plan. */
 export function isUnrun(report: Report): boolean {
   return report.run_summary.status === 'VALIDATION_FAILED' || isRejected(report);
 }

@@ -1,4 +1,4 @@
-/** Renders one turn: message, plan, approval, what the turn did, and context, in the order that readers want. */
+/** Renders one turn: message, plan, approval, results and context, in the order that readers want. */
 import { typeOf } from '../plan/actions/actions.ts';
 import type { Action } from '../plan/plan.ts';
 import { findPlanTitle } from '../plan/plan-comments.ts';
@@ -84,7 +84,7 @@ function renderPart(part: PagePart, turn: PageTurn, before: PageTurn | null): Ht
   }
 }
 
-/** Tells whether the verdicts already say everything that the report says about approvals. */
+/** Returns true if the verdicts already contain everything that the report contains about approvals. */
 function isJudged(turn: PageTurn, { report }: PageReport): boolean {
   return isRejected(report) && lastWord(turn) === 'rejected';
 }
@@ -166,7 +166,7 @@ export function renderVerdict({ verdict, author, time, text, comments }: PageVer
   </section>`;
 }
 
-/** The actions follow below with their outcomes; leaves out the title when it equals `known`, the turn's title. */
+/** The actions follow below with their outcomes; omits the title when it equals `known`, the turn's title. */
 function renderRead({ parsed, source }: PagePlan, known: string): Html {
   if (parsed === null || parsed.problems.length > 0)
     return html`${(parsed?.problems ?? []).map(({ line, column, message, hint }) => html`<p class="reason">Line ${line}, column ${column}: ${message}${hint === undefined ? '' : ` (${hint})`}</p>`)}${renderMarkdown(source)}`;
@@ -327,7 +327,7 @@ function renderApproval({ report, author, time, cut }: PageReport, plan: PagePla
   </section>`;
 }
 
-/** Renders the report's parts that are not about actions. */
+/** Renders the parts of the report that are not about actions. */
 function renderRest({ report: { memos, rollback } }: PageReport): Html | null {
   const lines = [
     ...memos.added.map((fact) => `Remembered: ${fact}`),

@@ -1,5 +1,5 @@
 /**
- * Reads a turn's files from a commit. Of a long file, keeps only the requested amount, with the command that prints all
+ * Reads a turn's files from a commit. Keeps only the requested amount of a long file, with the command that prints all
  * of it.
  */
 import { openTranscriptDecoder } from '../conversation/history/decode-transcript.ts';
@@ -36,7 +36,7 @@ export interface TurnBodies extends TurnFiles {
 }
 
 export interface BodyOptions {
-  /** How many characters of each text to keep; all by default. */
+  /** The number of characters to keep of each text; all by default. */
   most?: number | undefined;
   /** The entries of the turn's directory, if the caller already has them. */
   entries?: readonly TreeEntry[] | undefined;
@@ -115,7 +115,7 @@ export async function readTurnFile(
   return found && toText(found.bytes);
 }
 
-/** Decodes a turn's file; a missing file gives an empty text. */
+/** Decodes a turn's file; returns an empty text for a missing file. */
 export function toText(bytes: Uint8Array | null): string {
   return bytes === null ? '' : new TextDecoder().decode(bytes);
 }

@@ -18,7 +18,7 @@ import type { TurnRecords } from '../conversation/history/fold-history.ts';
 import type { Repair } from '../conversation/history/history.ts';
 import { resolveFiles } from '../conversation/history/resolve-files.ts';
 
-/** `source` is the commit whose tree holds the turns. */
+/** `source` is the commit whose tree contains the turns. */
 export interface ConversationSource {
   session: SessionId;
   source: Oid;
@@ -77,7 +77,7 @@ function isOfTurn(path: string, from: TurnName | undefined): boolean {
   );
 }
 
-/** Finds a commit's session. `named`, the session that the user asked for, decides when the history does not tell. */
+/** Finds a commit's session. `named`, the session that the user asked for, decides when the history does not. */
 export async function findSource(
   store: SessionStore,
   commit: Oid,
@@ -111,7 +111,10 @@ async function requireHeld(store: SessionStore, at: ConversationSource): Promise
   );
 }
 
-/** Finds the session in the tree: in a shallow clone the entry may be cut off, but everything said is still in the tree. */
+/**
+ * Finds the session in the tree: in a shallow clone the entry may be cut off, but the whole conversation is still in
+ * the tree.
+ */
 async function findHeldSession(store: SessionStore, commit: Oid, named: SessionId | undefined): Promise<SessionId> {
   const sessions = await readHeldSessions(store, commit);
   if (named !== undefined && sessions.includes(named)) return named;

@@ -129,7 +129,7 @@ export function lookForTurn({ turns }: Pick<LineTurns, 'turns'>, text: string): 
   return sameNumber.length === 1 && !wanted.includes('-') ? (sameNumber[0] ?? null) : null;
 }
 
-/** Returns whether the line ends with another agent's unjudged plan, after which the agent has not continued. */
+/** Returns true if the line ends with another agent's unjudged plan, after which the agent has not continued. */
 export function awaitsVerdict({ latest, entry }: Pick<LineState, 'latest' | 'entry'>): boolean {
   return entry.kind === 'plan' && latest?.status === 'open' && hasAgentPlan(latest.records);
 }

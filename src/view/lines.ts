@@ -1,4 +1,7 @@
-/** Reads several of a session's lines in one walk: each commit once, and where the lines branch off from each other. */
+/**
+ * Reads several of a session's lines in one walk: each commit once, and the points where the lines branch off from each
+ * other.
+ */
 import type { Oid, SessionId } from '../names.ts';
 import type { SessionStore } from '../ports/git.ts';
 import { isStartOf } from '../session/entries/logged-entry.ts';
@@ -13,7 +16,7 @@ export interface OwnPart<Line> {
   leaves: { commit: Oid; part: OwnPart<Line> } | null;
   /** The commit before the part's first step. */
   below: Oid | null;
-  /** Whether the part's first step is the session's start. */
+  /** True when the part's first step is the session's start. */
   hasStart: boolean;
 }
 
@@ -59,7 +62,7 @@ export function takeLine(walked: ReadonlyMap<Oid, Step>, { session, tip }: { ses
 }
 
 /**
- * Walks lines of any number of sessions at once, each back to its session's start, and reads every commit only once;
+ * Walks lines of any number of sessions together, each back to its session's start, and reads every commit only once;
  * lists a commit before its parent. Throws GIT_FAILED when a commit is missing.
  */
 export async function walkLines(
@@ -71,7 +74,8 @@ export async function walkLines(
   const wait = (oid: Oid, session: SessionId) =>
     waiting.set(oid, (waiting.get(oid) ?? new Set<SessionId>()).add(session));
   for (const { session, tip } of lines) wait(tip, session);
-  // If a clock was wrong, git may list a commit before one that leads to it; the next walk then begins at that commit.
+  // If a clock was wrong, git may list a commit before one of its descendants; the next walk then begins at that
+  // commit.
   while (waiting.size > 0)
     for await (const commit of store.firstParentsOf([...waiting.keys()])) {
       const sessions = waiting.get(commit.oid);

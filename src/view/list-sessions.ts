@@ -106,9 +106,9 @@ export async function describeSessions(
   return described;
 }
 
-/** How many lines to read concurrently. */
+/** The number of lines to read concurrently. */
 const describedAtOnce = 256;
-/** How many entries at a line's end to search; a turn may end with snapshots and notes. */
+/** The number of entries at a line's end to search; a turn may end with snapshots and notes. */
 const lastEntries = 8;
 
 /** Returns a fact about a line's tip. Reads the fact only once, because the index keeps it. */
@@ -172,8 +172,7 @@ function sortNewest(lines: readonly KnownLine[]): KnownLine[] {
 }
 
 /**
- * Finds the title and model of another agent's line, whose last entry is a snapshot that does not say what the session
- * is about.
+ * Finds the title and model of another agent's line, whose last entry is a snapshot that does not describe the session.
  */
 async function reportCaptured(
   store: SessionStore,

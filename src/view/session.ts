@@ -1,4 +1,4 @@
-/** Reads a session along one of its lines: its steps, and what the commits' labels say about its turns. */
+/** Reads a session along one of its lines: its steps, and what the commits' labels reveal about its turns. */
 import { compareTurns, type Oid, type SessionId, type TurnName } from '../names.ts';
 import type { SessionStore, WalkedCommit } from '../ports/git.ts';
 import { mayFollowTurn, type Entry, type VerdictWord } from '../session/entries/entry.ts';
@@ -20,17 +20,17 @@ export interface TurnOutline {
   turn: TurnName;
   /** Oldest first. */
   steps: Step[];
-  /** The first message's title, or else the first step's. */
+  /** The first message's title, otherwise the first step's. */
   title: string;
   /** The plan's title; null when there is none. */
   planTitle: string | null;
-  /** Whether the turn has a plan or another answer, from anyone. */
+  /** True when the turn has a plan or another answer, from anyone. */
   isAnswered: boolean;
-  /** `unknown` when the report's commit does not say how the run ended. Null when there is no report. */
+  /** `unknown` when the report's commit does not record how the run ended. Null when there is no report. */
   outcome: RunStatus | 'unknown' | null;
   /** The last verdict on the turn's plan; null when nobody has judged the plan. */
   verdict: VerdictWord | null;
-  /** Whether another agent made the turn's plan, so that teddy does not run it. */
+  /** True when another agent made the turn's plan, so that teddy does not run it. */
   isAgentPlan: boolean;
   /** The agent that gave the last answer, according to its commit. */
   agent: string | null;
@@ -53,15 +53,15 @@ export interface Session {
   steps: Step[];
   /** Sorted by their first steps. */
   turns: TurnOutline[];
-  /** The newest entry: the files of all turns are in its tree. Null when the range has no entry. */
+  /** The newest entry, whose tree contains the files of all turns. Null when the range has no entry. */
   source: Oid | null;
   /**
-   * The commit before the range, or else the parent of the session's start; null when there is none, or when the
+   * The commit before the range, otherwise the parent of the session's start; null when there is none, or when the
    * history is cut off.
    */
   base: Oid | null;
   /**
-   * Whether the available history, as in a shallow clone, ends before the requested range begins, or right at the
+   * True when the available history, as in a shallow clone, ends before the requested range begins, or right at the
    * session's start.
    */
   isCut: boolean;
@@ -129,7 +129,7 @@ export async function readSteps(
   };
 }
 
-/** Returns whether the commit's parent is missing here; `git rev-list` does not report such a parent. */
+/** Returns true if the commit's parent is missing here; `git rev-list` does not report such a parent. */
 async function isFirstHere(store: Walks, { commit, parent }: Step): Promise<boolean> {
   if (parent === null) return (await store.readCommit(commit)).parents.length > 0;
   return (await store.readSize(parent)) === null;
@@ -165,14 +165,14 @@ export function toStep(walked: WalkedCommit): Step {
 }
 
 /**
- * Returns whether the entry belongs to an earlier turn. Ignores entries that undo a turn or judge its plan, because
+ * Returns true if the entry belongs to an earlier turn. Ignores entries that undo a turn or judge its plan, because
  * they may come later.
  */
 function isBefore(entry: Entry | null, turn: TurnName): boolean {
   return entry !== null && entry.turn !== null && !mayFollowTurn(entry.kind) && compareTurns(entry.turn, turn) < 0;
 }
 
-/** Groups steps by turn, in their order; drops steps that belong to no turn. */
+/** Groups steps by turn, in their order; drops steps that do not belong to a turn. */
 export function groupByTurn<Of extends Pick<Step, 'entry'>>(steps: readonly Of[]): Map<TurnName, Of[]> {
   const ofTurns = steps.filter(({ entry }) => entry !== null && entry.turn !== null);
   return groupBy(ofTurns, ({ entry }) => entry?.turn as TurnName);

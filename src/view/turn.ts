@@ -63,7 +63,7 @@ function toContent(turn: TurnName, bodies: TurnBodies): TurnContent {
   return { records, plan, report, cut, asides: countAsides(transcript.records) };
 }
 
-/** Returns whether any record comes from a program that teddy captures. */
+/** Returns true if any record comes from a program that teddy captures. */
 export function isCaptured(records: readonly TranscriptRecord[]): boolean {
   return records.some((record) => 'source' in record && record.source === captureSource);
 }
@@ -97,7 +97,7 @@ export function toStatus(records: TranscriptRecord[], pending: ParsedPlan | null
   return isOver ? 'closed' : 'open';
 }
 
-/** Returns whether a plan contains only a message, so that there is nothing to execute. */
+/** Returns true if a plan contains only a message, so that there is nothing to execute. */
 export function isOnlyMessage({ plan, problems }: ParsedPlan): boolean {
   return problems.length === 0 && plan.message !== null && plan.actions.length === 0 && plan.memos.length === 0;
 }
@@ -107,7 +107,7 @@ export interface TurnSummary {
   status: TurnStatus;
   /** The user's words, in order. */
   messages: string[];
-  /** Everything in its order except the report, including tool calls and spoken words. */
+  /** Everything in its original order except the report, including tool calls and spoken words. */
   said: readonly HistoryPart[];
   /** An answer that is not a plan. */
   reply: string | null;
