@@ -11,7 +11,7 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {
 }
 
 async function run(): Promise<void> {
-  // Loaded only now, because scripts often ask for the version, and want it at once.
+  // Loaded only now, because scripts often ask for the version, and want it immediately.
   const { loadCompiled, nameUse } = await import('./cli/compiled-code.ts');
   const code = loadCompiled<typeof import('./cli/run-cli.ts')>(join(__dirname, 'cli.cjs'), nameUse(argv));
   process.exitCode = await code.exports.runCli(argv);

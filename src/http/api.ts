@@ -1,6 +1,6 @@
 /**
- * The API as one function from request to answer: it decides who may call and which call the client means, and gives
- * every error the same form.
+ * The API as one function from request to answer: it decides who may call and which call the client means, and puts
+ * every error into the same form.
  */
 import type { IncomingMessage } from 'node:http';
 import { ContentTooLarge } from '../write/write-errors.ts';
@@ -80,7 +80,7 @@ type Api = OpenAPIHono<Env>;
 
 export interface RunningApi {
   fetch: Api['fetch'];
-  /** Makes a link to a page. With `mayApprove`, anybody who opens the link may approve plans there. */
+  /** Makes a link to a page. With `mayApprove`, anybody who opens the link may approve plans on the page. */
   issueLink(origin: string, session: string | undefined, mayApprove: boolean): Promise<PageLink>;
   /** Ends the event streams, which would keep the server from stopping. The server still answers all other calls. */
   endStreams(): void;
@@ -310,7 +310,7 @@ function admit(
   throw new Refusal('TOKEN_REFUSED', 'Send the token from server.json: Authorization: Bearer <token>.', challenge);
 }
 
-/** Returns the host by the client's name for it. */
+/** Returns the host under the name that the client uses. */
 function requireOwnHost({ headersDistinct, socket }: IncomingMessage): string {
   const port = socket.localPort ?? 0;
   const names = ['127.0.0.1', 'localhost', '[::1]'];

@@ -1,7 +1,10 @@
 /** Wakes everything that waits for entries when this server appends one. Polling finds other processes' entries. */
 export interface AppendSignal {
   notify(): void;
-  /** Makes a new listener, which the caller closes after use. A notification between two pauses ends the next pause at once. */
+  /**
+   * Makes a new listener, which the caller closes after use. A notification between two pauses ends the next pause
+   * immediately.
+   */
   listen(): AppendListener;
 }
 

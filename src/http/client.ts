@@ -20,7 +20,7 @@ export interface ClientOptions {
   onRetry(text: string): void;
   /** After it aborts, the client only saves the content that has arrived, or cancels an empty session. */
   signal?: AbortSignal;
-  /** How long this last request may take; 3,000 by default. */
+  /** The time limit for this last request; 3,000 by default. */
   closingMs?: number;
 }
 
@@ -157,7 +157,7 @@ async function withSignal<Value>(
   }
 }
 
-/** Returns whether the request was never sent. */
+/** Returns true if the request was never sent. */
 function isRefused(error: unknown): boolean {
   const codes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
   return error instanceof NotSent || codes.includes(String((error as { code?: unknown }).code));
@@ -181,7 +181,7 @@ function toText(bytes: Uint8Array): string {
 
 type CallName = 'begin' | 'append' | 'finalize' | 'status' | 'list' | 'cancel';
 
-/** Turns a server's error into a command line error with the same code, worded for the person who runs the command. */
+/** Turns a server's error into a command line error with the same code, worded for the user who runs the command. */
 function toClientError(name: CallName, url: string, status: number, body: object | null): TeddyError {
   const { error, code, expected_offset: expected } = (body ?? {}) as Record<string, unknown>;
   if (typeof error !== 'string' || typeof code !== 'string') return toDefect(url, status);

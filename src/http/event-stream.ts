@@ -12,13 +12,13 @@ export interface ServerEvent {
 
 export interface StreamLimits {
   maxStreams: number;
-  /** How often to send a comment, which reveals a lost connection. */
+  /** The interval between comments, which reveal a lost connection. */
   heartbeatMs: number;
   /** How long a client may stop reading before the server drops it. */
   stallMs: number;
   /** How long a client may take to read the end of its stream. */
   endMs: number;
-  /** How often to check a line for entries that other processes have appended. */
+  /** The interval between checks of a line for entries that other processes have appended. */
   lookMs: number;
 }
 
@@ -30,7 +30,7 @@ export const usualStreamLimits: StreamLimits = {
   lookMs: 500,
 };
 
-/** The connection closes with the stream, so a client that gets `end` notices at once. */
+/** The connection closes with the stream, so that a client that receives `end` notices immediately. */
 export const streamHeaders = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-store',

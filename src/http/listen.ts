@@ -93,7 +93,7 @@ function answerBroken(server: Server, exchanges: Set<Exchange>, onBroken: (refus
     const exchange = [...exchanges].find(({ request }) => request.socket === socket);
     const refusal = toRefusal(error);
     if (error.code === 'ECONNRESET' || !socket.writable || exchange?.response.headersSent) return void socket.destroy();
-    // When an exchange exists, the code that reads the body gets the error and logs it.
+    // When an exchange exists, the code that reads the body receives the error and logs it.
     if (exchange === undefined) onBroken(refusal);
     socket.end(renderAnswer(refusal), () => (exchange ? exchange.request.destroy(refusal) : socket.destroy()));
   });

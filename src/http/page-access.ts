@@ -1,7 +1,7 @@
 /**
  * Decides who may look at the pages in a browser: the browser exchanges a link, whose code works once and within a
- * minute, for a cookie that lasts as long as the server. A browser sends the cookie to every port of this machine, so
- * the cookie's name includes the port, and its value belongs to this server only.
+ * minute, for a cookie that lasts as long as the server. A browser sends the cookie to every port on this machine, so
+ * the cookie's name includes the port, and its value is valid only for this server.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -76,21 +76,22 @@ function toDigest(text: string): string {
 const pages = /^\/(?:$|sessions\/[^/]+(?:$|\/))/;
 const events = /^\/api\/sessions\/[^/]+\/events$/;
 
-/** Returns whether the cookie grants access to a path: to the pages, and to a page's events. */
+/** Returns true if the cookie grants access to a path: to the pages, and to a page's events. */
 export function isOfPages(method: string | undefined, path: string): boolean {
   return pages.test(path) || (method === 'GET' && events.test(path));
 }
 
 /**
- * Returns whether the browser says that another origin's page makes the request. A page on another port of this machine
- * sends the cookie with requests that need no CORS, such as for an image. Following a link to this server is allowed.
+ * Returns true if the browser reports that another origin's page makes the request. A page on another port of this
+ * machine sends the cookie with requests that need no CORS, such as for an image. Following a link to this server is
+ * allowed.
  */
 export function isAskedByOther({ headers }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site'];
   return (site === 'same-site' || site === 'cross-site') && headers['sec-fetch-mode'] !== 'navigate';
 }
 
-/** Returns whether a person, and not a program, looks at the answer. */
+/** Returns true if a person, not a program, looks at the answer. */
 export function isForPerson({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && (headers.accept ?? '').includes('text/html');
 }

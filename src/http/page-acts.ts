@@ -1,6 +1,6 @@
 /**
- * The acts that a person starts from a page. Each runs the workflow that a command calls, with the same guards, and
- * only one act runs at a time. Teddy keeps an act's events until the next act begins, so that a page that reconnects
+ * The acts that the user starts from a page. Each runs the workflow that a command calls, with the same guards, and
+ * only one act runs at a time. teddy keeps an act's events until the next act begins, so that a page that reconnects
  * sees all of them.
  */
 import { TeddyError } from '../errors.ts';
@@ -20,7 +20,7 @@ import { planTurn, type PlanOutcome, type PlanRequest } from '../workflow/turn/p
 import type { ServerEvent } from './event-stream.ts';
 import type { Visitor } from './page-access.ts';
 
-/** A request from a page. `plan` is the sha256 of the plan that the page shows; the act touches no other plan. */
+/** A request from a page. `plan` is the sha256 of the plan that the page shows; the act applies to no other plan. */
 export type ActRequest =
   /** Without a message, asks the model again about the open turn. */
   | { kind: 'say'; message?: string | undefined }
@@ -102,7 +102,7 @@ interface Acts extends Omit<Required<PageActsOptions>, 'absentMs'> {
   last: RunningAct | null;
   questions: number;
   isEnding: boolean;
-  /** How many pages look at each session. */
+  /** The number of pages that look at each session. */
   attending: Map<string, number>;
   /** Runs while a question waits and no page shows it. */
   absence: NodeJS.Timeout | undefined;
@@ -235,7 +235,7 @@ async function perform(tools: ActTools, line: string, request: ActRequest, perfo
   };
   const opened = await tools.open(notices);
   const findAgent = async () => (performing.visitor === 'person' ? null : programTrace);
-  // A person at the page decides, whatever started the server; a program that calls the server does not.
+  // The user at the page decides, whatever started the server; a program that calls the server does not.
   const project = { ...opened, callers: { ...opened.callers, findAgent } };
   try {
     if (request.kind === 'run') return await execute(project, line, request, performing);
@@ -354,7 +354,7 @@ function requireShown(project: Project, sha256: string): NonNullable<ExecuteRequ
   };
 }
 
-/** Approves every action, because the user has selected each action that gets here. */
+/** Approves every action, because the user has selected each action that arrives here. */
 function pageApprover({ emit, ask }: Performing): Approver {
   const show = (action: Pick<Action, 'index'>, more: object) => emit('action', { index: action.index, ...more });
   let running = 0;
@@ -397,7 +397,7 @@ function toDecision(answer: string | null, hint: string): boolean {
   throw new TeddyError('INTERRUPTED', 'Interrupted before a decision was made.', hint);
 }
 
-/** Tells the page nothing about a defect; the server's log has the details. */
+/** Reveals nothing about a defect to the page; the server's log has the details. */
 function toFailureData(error: unknown): object {
   if (!(error instanceof TeddyError)) return { code: 'DEFECT', message: 'An internal error occurred.' };
   const { code, message, hint = null } = error;

@@ -1,4 +1,4 @@
-/** The pages of `teddy serve`: the list of sessions, one session live, and the acts that a person can start from them. */
+/** The pages of `teddy serve`: the list of sessions, one session live, and the acts that the user can start from them. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { TeddyError } from '../errors.ts';
 import { renderControls, renderLive, toTurnVersions, type LiveOptions } from '../page/live.ts';
@@ -24,7 +24,7 @@ import { Refusal } from './refusal.ts';
 import { json, ok, parse, refusals, security, type Call, type PlainRoute, type Reply, type Route } from './route.ts';
 import type { StatusChanges } from './status.ts';
 
-/** How a page gets the data that it shows. */
+/** The means by which a page gets its data. */
 export interface PageTools extends ActTools {
   /** The project that the server has opened. */
   project: Project;
@@ -40,7 +40,7 @@ export interface PageRouteOptions {
   acts: PageActs;
   /** Signals anything that a page waits for. */
   happened: AppendSignal;
-  /** How often to poll lines, since other processes append to them too. */
+  /** The interval at which to poll lines, because other processes append to them too. */
   lookMs: number;
 }
 
@@ -79,7 +79,7 @@ export function linkRoute({ tools, access }: PageRouteOptions): Route {
   };
 }
 
-/** The call that opens a page in the user's browser, for a program that must not get the link. */
+/** The call that opens a page in the user's browser, for a program that must not receive the link. */
 export function openingRoute({ tools, access }: PageRouteOptions): Route {
   return {
     config: createRoute({
@@ -239,7 +239,7 @@ function pageReader({ project, open, find, read }: PageTools): ReadPage {
     const source = await find(project, selector);
     const key = JSON.stringify(source);
     if (last?.key === key) return last.page;
-    // Opens the project anew, to also mask secrets configured since.
+    // Opens the project anew, so that secrets configured since are masked too.
     const opened = await open(project.notices);
     const page = read(opened, source).finally(() => opened.repository.close());
     last = { key, page };
@@ -368,7 +368,7 @@ function toState(page: SessionPage): ServerEvent {
   return { event: 'state', data: { turns: toTurnVersions(page) } };
 }
 
-/** Returns a function that says whether the session's lines have moved since its last call; its first answer is yes. */
+/** Returns a function that returns true if the session's lines have moved since its last call; its first result is true. */
 function tipWatcher(
   { repository: { store } }: Project,
   find: () => Promise<PageSource>,

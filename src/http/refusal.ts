@@ -1,4 +1,4 @@
-/** Tells a client why a call failed: always as `{ error, code, errors }`, never with a stack trace. */
+/** Reports to a client why a call failed: always as `{ error, code, errors }`, never with a stack trace. */
 import { TeddyError } from '../errors.ts';
 import { OffsetMismatch } from '../write/write-errors.ts';
 import { statusOfRefusal, toErrorStatus, type ErrorStatus, type RefusalCode, type StatusChanges } from './status.ts';
@@ -21,7 +21,7 @@ interface ErrorBody {
   code: string;
   errors: string[];
   expected_offset?: number;
-  /** The next step, worded for a person. */
+  /** The next step, worded for the user. */
   hint?: string;
 }
 
@@ -36,7 +36,7 @@ const internalError = 'An internal error occurred. Please try again.';
 /**
  * Returns the answer for an error. A TeddyError that is missing from the table of statuses keeps its code, and its
  * message in `errors`; a defect keeps neither. `isForPage` shows the message and the hint to the user, as in a
- * terminal, and does not count such an error as a failure of the server.
+ * terminal, and does not count the error as a failure of the server.
  */
 export function toErrorAnswer(
   error: unknown,
@@ -60,7 +60,7 @@ export function toErrorAnswer(
   return { status, headers: {}, body };
 }
 
-/** Reports several problems in one request at once. */
+/** Reports several problems in one request together. */
 export class InvalidRequest extends TeddyError {
   readonly problems: string[];
 

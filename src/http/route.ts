@@ -18,7 +18,7 @@ export interface Call {
   /** This server's address as the client wrote it: `http://127.0.0.1:5000`. */
   origin: string;
   port: number;
-  /** The port of the client. */
+  /** The client's port. */
   peerPort: number;
   visitor: Visitor;
   /** All parameters in the query. A parameter that the client gives twice has two values. */
@@ -26,7 +26,7 @@ export interface Call {
   /** The header that a client sends to continue a stream. */
   lastEventId: string | undefined;
   json(): Promise<unknown>;
-  /** Tells the log which write session the call is about. */
+  /** Records in the log which write session the call is about. */
   note(sessionId: string): void;
 }
 
@@ -42,7 +42,7 @@ export type Reply =
 export interface PlainRoute {
   method: 'get' | 'post';
   path: string;
-  /** Codes that mean something else for this call than for the others. */
+  /** Codes with another meaning for this call than for the others. */
   statuses?: StatusChanges;
   answer(call: Call): Promise<Reply>;
 }
@@ -98,7 +98,10 @@ const kinds: Record<string, string> = {
 };
 const units: Record<string, string> = { string: ' characters', array: ' elements' };
 
-/** Returns why the schema refuses a value, as words that follow the value's name. A schema's own message takes precedence. */
+/**
+ * Returns the reason why the schema refuses a value, as words that follow the value's name. A schema's own message
+ * takes precedence.
+ */
 export function inWords(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':

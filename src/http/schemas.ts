@@ -1,4 +1,4 @@
-/** Requests and answers of the calls about write sessions. These schemas check the requests and generate `/openapi.json`. */
+/** Requests and answers for the calls about write sessions. These schemas check the requests and generate `/openapi.json`. */
 import { z } from '@hono/zod-openapi';
 import { phases, type Finding, statuses } from '../write/write.ts';
 import { operations } from '../session/settings/write-limits.ts';

@@ -22,7 +22,7 @@ export type SessionApi = ReturnType<typeof sessionApi>;
 export function sessionApi(project: Project) {
   return {
     append(request: AppendRequest) {
-      // The user may have changed the user's name or the masked secrets since.
+      // The user may have changed their name or the masked secrets since.
       project.repository.reloadSettings();
       return appendRecords(project, request);
     },

@@ -96,14 +96,14 @@ const eventsCall = createRoute({
   },
 });
 
-/** Uses 404, because here the path names the session, and not the body. */
+/** Uses 404, because here the path, and not the body, names the session. */
 const statuses: StatusChanges = { UNKNOWN_SESSION: 404 };
 
 interface SessionRouteOptions {
   sessions: SessionApi;
   inTurn: InTurn;
   appended: AppendSignal;
-  /** How often to poll the line, since other processes append to it too. */
+  /** The interval at which to poll the line, because other processes append to it too. */
   lookMs: number;
   limits: Limits;
 }
@@ -205,7 +205,7 @@ function toQueryProblem(issue: Issue): ReturnType<typeof describeIssue> {
 
 const maxDepth = 100;
 
-/** Checks all records, so that a client learns about every problem at once. Throws BAD_RECORD, CONTENT_TOO_LARGE. */
+/** Checks all records, so that a client learns about every problem in one answer. Throws BAD_RECORD, CONTENT_TOO_LARGE. */
 function readRecords(body: unknown, limits: Limits): GivenRecord[] {
   refuseLarge(body, limits);
   const sent = parse(Array.isArray(body) ? sentRecords : sentRecord, body, toRecordProblem);

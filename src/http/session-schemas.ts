@@ -1,4 +1,4 @@
-/** Requests and answers of the calls about sessions, with records as clients send them. */
+/** Requests and answers for the calls about sessions, with records as clients send them. */
 import { unitKinds } from '../conversation/logs/importer.ts';
 import { z } from '@hono/zod-openapi';
 import { historyFormats } from '../conversation/history/history.ts';

@@ -1,6 +1,6 @@
 /**
  * Keeps one file, `<kind>-<id>.json`, for each operation that a crash may interrupt. The file is private to its user,
- * sealed, always replaced as a whole, and names its holder. Teddy removes a note only when its operation is settled.
+ * sealed, always replaced as a whole, and names its holder. teddy removes a note only when its operation is settled.
  */
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rename } from 'node:fs/promises';
@@ -84,7 +84,7 @@ const version = 1;
 /** A file's whole content. */
 interface Note extends Holder {
   version: number;
-  /** True when the holder did not begin the operation, but repairs what is left of it. */
+  /** True when the holder did not begin the operation, but settles an interrupted one. */
   isSettling: boolean;
   /** Null for damaged facts. */
   facts: object | null;

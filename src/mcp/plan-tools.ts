@@ -1,4 +1,4 @@
-/** The tools for plans and memos. A plan that an agent submits waits for a person; no tool decides for a person. */
+/** The tools for plans and memos. A plan that an agent submits waits for the user; no tool decides for the user. */
 import * as z from 'zod';
 import { answerByHand } from '../app.ts';
 import { isSessionId, mainLineRef, shortRef, type Oid, type RefName } from '../names.ts';
@@ -34,11 +34,11 @@ const commands = z
   .object({ show: z.string(), approve: z.string(), reject: z.string(), execute: z.string().nullable() })
   .describe('What a person runs in a terminal; tell the user. `execute` is null for a plan that teddy does not run.');
 
-/** How often to report progress, since most clients give up after a minute without any. */
+/** The interval between progress reports; most clients give up after a minute without one. */
 const progressMs = 10_000;
 const maxWaitSeconds = 3600;
 
-/** `read` runs a reading when a slot is free; a call that waits for a verdict occupies no slot. */
+/** `read` runs a reading when a slot is free; a call that waits for a verdict does not occupy a slot. */
 export function planTools(
   project: Project,
   { inTurn, read, watch }: { inTurn: InTurn; read: InTurn; watch: RefWatch },
@@ -183,7 +183,7 @@ function verdictTool(project: Project, read: InTurn, watch: RefWatch): Tool {
   });
 }
 
-/** The last verdict on a plan, and how its run ended. Either may be null, but not both. */
+/** The last verdict on a plan, and the outcome of its run. Either may be null, but not both. */
 interface PlanEnd {
   verdict: Verdict | null;
   outcome: string | null;

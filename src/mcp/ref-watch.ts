@@ -1,4 +1,4 @@
-/** Waits for branches to move. Polls all awaited branches together, no matter how many calls wait. */
+/** Waits for branches to move. Polls all awaited branches together, however many calls wait. */
 import { performance } from 'node:perf_hooks';
 import type { Oid, RefName } from '../names.ts';
 import type { Store } from '../ports/git.ts';

@@ -20,11 +20,11 @@ export interface McpOptions {
   version: string;
   /** Reports errors to stderr that the client must not see. */
   onDefect(error: unknown): void;
-  /** How often to poll branches that a call waits for. */
+  /** The interval at which to poll branches that a call waits for. */
   lookMs?: number;
 }
 
-/** How many readings run at once; each may keep a long turn in memory. */
+/** The number of readings that may run at the same time; each may keep a long turn in memory. */
 const readsAtOnce = 3;
 /** The length of the longest message that the server reads. */
 const maxLineBytes = 16 * 1024 * 1024;
@@ -142,13 +142,13 @@ function withoutNullArguments(message: JSONRPCMessage): JSONRPCMessage {
   return { ...message, params };
 }
 
-/** How much to keep of each end of an overlong line, in order to find its ID there. */
+/** The number of bytes to keep from each end of an overlong line, in order to find its ID in them. */
 const outerBytes = 1024;
 const firstBytes = 4096;
 
 /**
  * Passes on whole lines of up to `maxBytes`. Keeps only the beginning and the end of a longer line; when the line has
- * ended, `onTooLong` gets its request's ID, or null if the ID is in the part between.
+ * ended, `onTooLong` receives its request's ID, or null if the ID is in the part between.
  */
 export function messageLines(maxBytes: number, onTooLong: (id: string | number | null) => void): Transform {
   let line = Buffer.allocUnsafe(firstBytes);

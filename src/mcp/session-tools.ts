@@ -219,7 +219,7 @@ function toByline({ author: { name, email }, isOwn }: { author: CommitAuthor; is
 
 async function readAuthor({ repository: { store } }: Project, commit: Oid) {
   const author = toAuthor((await store.readCommit(commit)).author);
-  // Null when git does not know the user's name.
+  // Null when git has no name for the user.
   const own = await store.ident().catch(() => null);
   return { author, isOwn: own !== null && toAuthor(own.author).email === author.email };
 }

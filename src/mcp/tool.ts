@@ -24,7 +24,7 @@ export interface Tool {
   input: z.ZodObject;
   output: z.ZodObject;
   kind: ToolKind;
-  /** True when the call waits for a person and must not hold up other calls meanwhile. */
+  /** True when the call waits for the user and must not hold up other calls meanwhile. */
   waits?: boolean;
   call(input: unknown, call: ToolCall): Promise<object>;
   /** Renders the masked answer as text. */
@@ -50,7 +50,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
   return tool as unknown as Tool;
 }
 
-/** How a client names a session: never by a path, a revision or an option. */
+/** The form in which a client names a session: never a path, a revision or an option. */
 export const sessionName = z
   .string()
   .max(200)
@@ -110,14 +110,14 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
   throw new TeddyError('USAGE', `${problems.slice(0, 5).join('; ').slice(0, 1000)}.`, hint);
 }
 
-/** Masks every text and makes invisible characters visible. Leaves object IDs unchanged. */
+/** Masks every text and makes invisible characters visible. Does not change object IDs. */
 export async function seal<Value>({ masker }: Pick<Project, 'masker'>, value: Value): Promise<Value> {
   return mapTexts(value, async (text) =>
     /^[0-9a-f-]{0,64}$/.test(text) ? text : toVisible(await maskString(masker, text)),
   );
 }
 
-/** Returns every expected failure with its code and its hint. Tells a client nothing about a defect. */
+/** Returns every expected failure with its code and its hint. Reveals nothing about a defect to a client. */
 export async function toRefusal(
   project: Project,
   error: unknown,
@@ -162,7 +162,7 @@ export async function callTool(
   }
 }
 
-/** Runs up to `count` pieces of work at once; the others wait in order. */
+/** Runs up to `count` pieces of work at the same time; the others wait in order. */
 export function slots(count: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
   let free = count;
   const waiting: (() => void)[] = [];

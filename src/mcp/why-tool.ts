@@ -1,4 +1,4 @@
-/** The tool that tells, for a line of a file, who asked for it, what the plan said, and who approved it. */
+/** The tool that explains a line of a file: who asked for it, the plan, and who approved it. */
 import * as z from 'zod';
 import type { Project } from '../ports/project.ts';
 import { toWhyDocument } from '../workflow/blame/document.ts';

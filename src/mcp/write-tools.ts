@@ -98,7 +98,7 @@ function finalizeTool(writes: WriteApi, inTurn: InTurn, limits: Limits): Tool {
       const id = parseWriteId(session_id);
       const bytes = content === undefined ? undefined : toWriteBytes(content, limits);
       const answer = await inTurn(() => writes.finalize({ id, content: bytes })).catch((error: unknown) => {
-        // Teddy refuses empty content before any check runs.
+        // teddy refuses empty content before any check runs.
         if (!(error instanceof TeddyError) || error.code !== 'VALIDATION_FAILED') throw error;
         const { message } = error;
         const none = { passed: [], failed: ['content'], skipped: [] };

@@ -1,4 +1,4 @@
-/** Turns the events of Anthropic's Messages API into the port's events. Tolerates anything that servers leave out. */
+/** Turns the events of Anthropic's Messages API into the port's events. Tolerates anything that servers omit. */
 import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
 import { CutStream, errorWords, WireError } from './failure.ts';
 import { piecesOf, type TextPiece, finishEvent, worseFinish, type Finish } from './finish.ts';
@@ -103,7 +103,7 @@ function takeDelta(progress: Progress, delta: unknown, at: unknown): TextPiece[]
   return typeof json === 'string' ? [] : piecesOf(delta, progress.onUnknown);
 }
 
-/** The last event has totals for the whole answer; the first event has reported anything that it leaves out. */
+/** The last event contains totals for the whole answer; the first event has reported anything that it omits. */
 function addUsage(progress: Progress, usage: unknown): void {
   if (!isObject(usage)) return;
   for (const [name, value] of Object.entries(usage)) if (value !== null) progress.usage[name] = value;

@@ -1,8 +1,8 @@
 /**
  * Anthropic's Messages API, and compatible servers, read with `eventsource-parser`. The official SDK (@anthropic-ai/sdk
  * 1.12.0) does the same, but with it `dist/cli.cjs` had 3,493 KB instead of 2,766 KB, where 400 KB more were allowed,
- * and `session plan` against a loopback server took 6 ms longer (median of 15 pairs). This file may go when the SDK is
- * smaller.
+ * and `session plan` against a loopback server took 6 ms longer (median of 15 pairs). This file can be removed when the
+ * SDK is smaller.
  */
 import { createParser } from 'eventsource-parser';
 import { checkRequest } from '../conversation/history/check-request.ts';
@@ -80,12 +80,12 @@ function toBody({ model, isStreamed }: Service, request: ModelRequest, without: 
   };
 }
 
-/** Returns a limit, because the API requires one. Teddy continues a longer answer, as after any other limit. */
+/** Returns a limit, because the API requires one. teddy continues a longer answer, as after any other limit. */
 function defaultMaxTokens(model: string): number {
   return Math.min(32_000, defaultAnswer(model));
 }
 
-/** Models before 4.6 think within a budget, and think between calls only if they get their earlier thoughts back. */
+/** Models before 4.6 think within a budget, and think between calls only if they receive their earlier thoughts back. */
 const thinksInBudget = /claude-(?:3|(?:opus|sonnet|haiku)-4(?:-[0-5])?(?:$|[-@]\d{6,}|-latest))/;
 const budgets: Record<string, number> = { low: 4096, medium: 12_288, high: 24_576 };
 const minBudget = 1024;
@@ -110,9 +110,9 @@ type CachedBlock = AnthropicBlock & CacheMark;
 
 /**
  * Marks the parts that the endpoint can cache. The early parts rarely change: the prompt with the memos, the history,
- * tree and files, and in a conversation everything after them. Joining the blocks of the first message gives exactly
- * its text. The cache matches whole blocks, so each turn of the history is one, and the next request begins with the
- * same blocks.
+ * tree and files, and in a conversation everything after them. The blocks of the first message, joined, are exactly its
+ * text. The cache matches whole blocks, so each turn in the history is one, and the next request begins with the same
+ * blocks.
  */
 function toCached(system: string, messages: AnthropicMessage[], mark: CacheMark): object {
   const [first, ...following] = messages;

@@ -1,4 +1,4 @@
-/** Checks where requests go and with which key, before teddy sends anything. */
+/** Checks the destination of requests and their key, before teddy sends anything. */
 import { TeddyError } from '../errors.ts';
 import { findPreset, type Preset, type PresetName } from '../session/settings/presets.ts';
 
@@ -29,12 +29,12 @@ export function parseEndpoint({ preset: name = 'openai', baseUrl, apiKey, keyOri
   return { preset, url, apiKey: parseApiKey(apiKey?.trim() ?? '', preset), keyOrigin };
 }
 
-/** Returns the setting by which a person chooses another endpoint. */
+/** Returns the setting with which the user chooses another endpoint. */
 export function urlNameOf({ urlVariable }: Preset): string {
   return urlVariable ?? 'teddy.baseUrl';
 }
 
-/** Returns where a person keeps the key. */
+/** Returns the place where the user keeps the key. */
 export function keyNameOf({ keyVariable }: Preset): string {
   return keyVariable ?? 'the key in git credential';
 }

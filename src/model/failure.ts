@@ -41,7 +41,7 @@ export class CutStream extends Error {
 }
 
 /**
- * Returns null for an error that neither a model nor a network causes, which is a defect of teddy. `begun` says that
+ * Returns null for an error that neither a model nor a network causes, which is a defect of teddy. `begun` is true when
  * the server had accepted the request.
  */
 export function toFailure(error: unknown, begun: boolean): Failure | null {
@@ -54,7 +54,7 @@ export function toFailure(error: unknown, begun: boolean): Failure | null {
 /** Anthropic's rate limits, each with the remaining amount and the time when it resets. */
 const limits = ['requests', 'tokens', 'input-tokens', 'output-tokens'].map((name) => `anthropic-ratelimit-${name}`);
 
-/** Returns how long the server asks to wait: by `Retry-After`, or else until the first exhausted limit resets. */
+/** Returns how long the server asks to wait: by `Retry-After`, otherwise until the first exhausted limit resets. */
 export function toRetryAfter(headers: { get(name: string): string | null | undefined }, nowMs: number): number | null {
   const asked = parseRetryAfter(headers.get('retry-after'), nowMs);
   if (asked !== null) return asked;
@@ -70,8 +70,8 @@ export function parseRetryAfter(header: string | null | undefined, nowMs: number
   return Number.isNaN(waitMs) ? null : Math.max(0, waitMs);
 }
 
-// Returns the innermost cause's message, since "fetch failed" and "terminated" say nothing. An AggregateError has a
-// code but no message.
+// Returns the innermost cause's message, because "fetch failed" and "terminated" explain nothing. An AggregateError has
+// a code but no message.
 export function rootMessage(error: Error): string {
   if (error.cause instanceof Error) return rootMessage(error.cause);
   return error.message || String((error as NodeJS.ErrnoException).code ?? error.name);

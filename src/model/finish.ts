@@ -1,5 +1,5 @@
 /**
- * Determines why an answer ended. Gateways pass on the words of the models behind them, so both wire formats understand
+ * Determines why an answer ended. Gateways pass on the words of the models behind them, so both wire formats recognize
  * every such word.
  */
 import { type ModelEvent, finishReasons } from '../ports/model.ts';
@@ -70,7 +70,7 @@ function wordsOf(value: unknown): string {
   return typeof value === 'string' ? value : isObject(value) ? wordsOf(field(value, 'text') ?? value['value']) : '';
 }
 
-/** Returns whether a part means nothing to a person, so that teddy can drop it silently. */
+/** Returns true if a part means nothing to the user, so that teddy can drop it silently. */
 function isSilent(type: unknown): boolean {
   return type === 'redacted_thinking' || type === 'signature_delta' || type === 'citations_delta';
 }

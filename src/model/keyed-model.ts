@@ -1,4 +1,4 @@
-/** Determines which key an endpoint gets, and when teddy looks it up. */
+/** Determines which key an endpoint receives, and when teddy looks it up. */
 import { TeddyError } from '../errors.ts';
 import type { Model } from '../ports/model.ts';
 import { presets, type Preset } from '../session/settings/presets.ts';
@@ -53,8 +53,8 @@ function isExposed(text: string): boolean {
 }
 
 /**
- * Returns the error for a missing model, with the possible next steps. `isReachable` means that the settings give an
- * endpoint, but name no model.
+ * Returns the error for a missing model, with the possible next steps. `isReachable` means that the settings specify an
+ * endpoint, but no model.
  */
 export function toNoModel(
   preset: Pick<Preset, 'name' | 'keyVariable'>,

@@ -1,4 +1,4 @@
-/** Turns the chunks of a chat completion into the port's events. Tolerates anything that servers leave out. */
+/** Turns the chunks of a chat completion into the port's events. Tolerates anything that servers omit. */
 import type { OpenAI } from 'openai';
 import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
 import { field, isObject } from '../session/text/parse-object.ts';
@@ -88,7 +88,7 @@ function costOf(usage: object): { costUsd?: number } {
   return typeof cost === 'number' && Number.isFinite(cost) ? { costUsd: cost } : {};
 }
 
-/** Assembles an answer's calls from their pieces. Tolerates anything that servers leave out. */
+/** Assembles an answer's calls from their pieces. Tolerates anything that servers omit. */
 interface GatheredCalls {
   /** Takes a chunk's `delta.tool_calls`. */
   add(pieces: unknown): void;
@@ -126,8 +126,8 @@ function gatherToolCalls(): GatheredCalls {
 }
 
 /**
- * Returns undefined when a new call begins. An ID is more reliable than an index, which some servers leave out or
- * repeat for all calls.
+ * Returns undefined when a new call begins. An ID is more reliable than an index, which some servers omit or repeat for
+ * all calls.
  */
 function findPart(parts: Part[], { index, id, name }: Piece): Part | undefined {
   if (index === null) {
@@ -157,7 +157,7 @@ function toText(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Gives each call its own ID, because a result names its call by the ID. */
+/** Assigns each call its own ID, because a result names its call by the ID. */
 function toCalls(parts: Part[]): ModelToolCall[] {
   const ids = new Set<string>();
   return parts.map(({ id, name, text }, at) => {

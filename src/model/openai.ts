@@ -45,7 +45,7 @@ async function* answer(service: Service, request: ModelRequest, onBegun: () => v
   }
 }
 
-/** Returns whether the server sent the error as an event in its stream. */
+/** Returns true if the server sent the error as an event in its stream. */
 function isTold(
   { APIError, APIConnectionError, APIUserAbortError }: Sdk,
   error: unknown,
@@ -76,7 +76,7 @@ function toClient({ OpenAI }: Sdk, { endpoint }: Service, wire: Wire): OpenAI {
 
 type Body = Omit<OpenAI.Chat.Completions.ChatCompletionCreateParams, 'stream'> & { stream: boolean };
 
-/** OpenAI's newer models refuse the old name, and most other servers know only the old one. */
+/** OpenAI's newer models refuse the old name, and most other servers support only the old one. */
 const limits = ['max_completion_tokens', 'max_tokens'] as const;
 
 /**
@@ -128,7 +128,7 @@ function toTool({ name, description, parameters }: ModelTool): NonNullable<Body[
 /** The bytes of a request and its answer, below the `openai` package. */
 interface Wire {
   fetch(url: string, init?: WebRequest): Promise<Response>;
-  /** Whether the server has sent `[DONE]`, which the package does not reveal. */
+  /** Returns true if the server has sent `[DONE]`, which the package does not reveal. */
   sawDone(): boolean;
 }
 

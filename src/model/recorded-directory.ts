@@ -7,9 +7,9 @@ import { compareTurns, isTurnName, type TurnName } from '../names.ts';
 import type { RecordedAnswer } from './recorded.ts';
 
 /**
- * Reads the answers in turn order. A session's directory has `NN/plan.md` and `NN/transcript.jsonl`; skips turns that
- * no model has answered. Flat files are named `NN.md`, with the message in `NN.message.txt` if it is known. `sha256`
- * returns hex. Throws FILE_NOT_FOUND without a directory, and BAD_RECORDING when it contains no answers.
+ * Reads the answers in turn order. A session's directory contains `NN/plan.md` and `NN/transcript.jsonl`; turns that no
+ * model has answered are skipped. Flat files are named `NN.md`, with the message in `NN.message.txt` if it is known.
+ * `sha256` returns hex. Throws FILE_NOT_FOUND without a directory, and BAD_RECORDING when it contains no answers.
  */
 export async function readRecordedDirectory(dir: string, sha256: Hash): Promise<RecordedAnswer[]> {
   const names = await listNames(dir);

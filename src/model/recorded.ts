@@ -17,9 +17,9 @@ interface RecordedSettings {
 }
 
 /**
- * Gives the answer recorded for this turn and message, any number of times; for a recording without messages, this
- * turn's answer. Otherwise gives, with a notice, an answer not used yet: preferably this turn's, or else the first in
- * order. Throws BAD_RECORDING when none is left.
+ * Returns the answer recorded for this turn and message, any number of times; for a recording without messages, this
+ * turn's answer. Otherwise returns, with a notice, an answer not used yet: preferably this turn's, otherwise the first
+ * in order. Throws BAD_RECORDING when none is left.
  */
 export function recordedModel({ source, answers, onNotice }: RecordedSettings): Model {
   const used = new Set<RecordedAnswer>();

@@ -1,14 +1,14 @@
 /**
- * Some strict servers refuse request fields that most others ignore. Teddy then repeats the request without the fields
+ * Some strict servers refuse request fields that most others ignore. teddy then repeats the request without the fields
  * that the server names.
  */
 import { toFailure } from './failure.ts';
 import type { Service } from './wire.ts';
 
 /**
- * Sends a request, and repeats it without each field that the server refuses. `toBody` leaves out the fields it gets;
- * `names` lists all fields that it can leave out. Remembers a field as soon as the server accepts the request without
- * it. Throws the errors of `send`.
+ * Sends a request, and repeats it without each field that the server refuses. `toBody` omits the fields passed to it;
+ * `names` lists all fields that it can omit. Remembers a field as soon as the server accepts the request without it.
+ * Throws the errors of `send`.
  */
 export async function sendAccepted<Body extends object, Answer>(
   { refused, endpoint, model, onWarning }: Service,

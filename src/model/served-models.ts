@@ -1,4 +1,4 @@
-/** Reads an endpoint's models: which ones it has, how large their windows are, and what they cost. */
+/** Reads an endpoint's models, with their windows and prices. */
 import { presets, type PresetName } from '../session/settings/presets.ts';
 import { toCount, toPrice, type ModelFacts } from '../session/context/model-facts.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -30,7 +30,7 @@ function toServed(value: unknown): ServedModel[] {
   if (typeof id !== 'string' || id === '') return [];
   const [provider, pricing] = [field(value, 'top_provider'), field(value, 'pricing')];
   const find = (names: string[], from: unknown) => names.map((name) => toCount(field(from, name))).find(Boolean);
-  // llama.cpp reports the window that it started with, or else the one that the model was trained with.
+  // llama.cpp reports the window that it started with, otherwise the window that the model was trained with.
   const meta = field(value, 'meta');
   const window = find(windowNames, value) ?? find(['n_ctx', 'n_ctx_train'], meta) ?? null;
   const answer = find(answerNames, value) ?? find(answerNames, provider) ?? null;
@@ -42,16 +42,16 @@ function toServed(value: unknown): ServedModel[] {
 }
 
 export interface OllamaWindow {
-  /** How many of a request's tokens Ollama shows the model; it silently cuts the rest. */
+  /** The number of tokens in a request that Ollama shows the model; it silently cuts the rest. */
   used: number;
-  /** How many tokens the model supports; null when that is unknown. */
+  /** The number of tokens that the model supports; null when that is unknown. */
   possible: number | null;
 }
 
 /** Ollama's default for a model that specifies no window. */
 const ollamaDefault = 4096;
 
-/** Returns null when the server is not Ollama or does not know the model. */
+/** Returns null when the server is not Ollama or does not have the model. */
 export async function readOllamaWindow({ url }: Pick<Endpoint, 'url'>, model: string): Promise<OllamaWindow | null> {
   const address = `${url.replace(/\/v1$/, '')}/api/show`;
   const shown = await readJson(address, { body: { model }, timeoutMs: localTimeoutMs }).catch(() => null);

@@ -17,11 +17,11 @@ export interface RefusedFields {
 export interface Service {
   endpoint: Endpoint;
   model: string;
-  /** Whether to request the answer as a stream. */
+  /** True to request the answer as a stream. */
   isStreamed: boolean;
   /** The wait before the first retry; the second wait is twice as long. */
   retryDelayMs: number;
-  /** The wait before the first retry after a 429 that does not say when to retry; 30 s in total. */
+  /** The wait before the first retry after a 429 that does not specify when to retry; 30 s in total. */
   rateDelayMs: number;
   /** Called before a wait that the user will notice. */
   onWait?: ((text: string) => void) | undefined;
@@ -34,14 +34,14 @@ interface Sending {
   url: string;
   body: string;
   signal: AbortSignal;
-  /** Returns whether a JSON document is an answer or an error. */
+  /** Returns true if a JSON document is an answer or an error (rather than anything else). */
   isAnswer(value: Record<string, unknown>): boolean;
 }
 
 export const defaultDelays = { retryDelayMs: 500, rateDelayMs: 10_000 };
 
 const maxRetries = 2;
-// A person waits at the terminal, so teddy does not retry when a server asks for a longer wait; the error then names
+// The user waits at the terminal, so teddy does not retry when a server asks for a longer wait; the error then names
 // the options.
 const maxRetryAfterMs = 60_000;
 const noticedMs = 1000;
@@ -145,7 +145,7 @@ export async function readJson(
 
 async function toRefusal(response: Response, url: string, endpoint: Endpoint | null): Promise<Failure> {
   const { status, headers } = response;
-  // The connection may break while an error's body arrives; the status says enough.
+  // The connection may break while an error's body arrives; the status is informative enough.
   const body = await response.text().catch(() => '');
   const answer = [parseJson(body)].flat()[0];
   const error = field(answer, 'error');
@@ -259,7 +259,7 @@ export function wholeCharacters(): { add(text: string): string; rest(): string }
   };
 }
 
-/** When the answer is over, reports once its parts that are not text. */
+/** When the answer is over, reports its parts that are not text, each kind once. */
 export function unknownParts({ onWarning, endpoint }: Service): { add(type: string): void; tell(): void } {
   const types = new Set<string>();
   return {

@@ -2,14 +2,14 @@
  * Finds the proxies that the environment names, and opens tunnels through them. The tunnel is teddy's own, because
  * measurements showed faults in packages: `https-proxy-agent` 9.1.0 passes a proxy's 407 on as the server's answer;
  * when a proxy stays silent, neither it nor `hpagent` 1.2.0 ends if the request is interrupted; and `proxy-from-env`
- * 2.1.0, unlike curl, supports neither `10.0.0.0/8` nor subdomains of `example.com` in NO_PROXY. This file may go once
- * a package does all of this.
+ * 2.1.0, unlike curl, supports neither `10.0.0.0/8` nor subdomains of `example.com` in NO_PROXY. This file can be
+ * removed once a package does all of this.
  */
 import type { RequestOptions } from 'node:http';
 import { BlockList, isIP, type Socket } from 'node:net';
 import { isLoopback } from '../session/masks/public-address.ts';
 
-/** The request has reached no server. */
+/** The request has not reached any server. */
 export class NotSent extends Error {
   override readonly name = 'NotSent';
   /** Present when the same attempt would fail again. Contains the beginning of a sentence, without its end. */
@@ -25,7 +25,7 @@ type Environment = Record<string, string | undefined>;
 
 export interface Proxy {
   url: URL;
-  /** For people: the address without user name and password, and the variable that names it. */
+  /** For display: the address without user name and password, and the variable that names it. */
   label: string;
   variable: string;
 }
@@ -54,7 +54,7 @@ function defaultPort(protocol: string): string {
 }
 
 /**
- * Returns whether NO_PROXY exempts the host. Follows curl: `*`, names including their subdomains, addresses, and
+ * Returns true if NO_PROXY exempts the host. Follows curl: `*`, names including their subdomains, addresses, and
  * networks, each with an optional port.
  */
 function isExcepted(hostname: string, port: string, env: Environment): boolean {

@@ -11,7 +11,7 @@ export interface WebRequest {
   headers?: Record<string, string>;
   body?: string | undefined;
   signal?: AbortSignal | undefined;
-  /** How many redirects a request without a body follows; after that, returns a redirect like any other answer. */
+  /** The number of redirects that a request without a body follows; after that, returns a redirect like any other answer. */
   redirects?: number;
 }
 
@@ -41,7 +41,7 @@ export function isRedirect(status: number): boolean {
   return [301, 302, 303, 307, 308].includes(status);
 }
 
-/** Returns where a redirect leads, or null when the answer is not one. */
+/** Returns the target of a redirect, or null when the answer is not one. */
 export function findTarget(status: number, location: string | undefined, from: URL): URL | null {
   return isRedirect(status) && location !== undefined && URL.canParse(location, from.href)
     ? new URL(location, from)

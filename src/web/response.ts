@@ -1,5 +1,5 @@
 /**
- * An HTTP answer. Its classes replace the web platform's, and the build gives them to the `openai` package: Node's own
+ * An HTTP answer. Its classes replace the web platform's, and the build passes them to the `openai` package: Node's own
  * classes load undici, which takes longer than most requests to a server on this machine, and costs time again when the
  * process exits.
  */

@@ -1,4 +1,4 @@
-/** The places where agents look for their logs. Teddy changes nothing else below an agent's home directory. */
+/** The places where agents look for their logs. teddy changes nothing else below an agent's home directory. */
 import { link, mkdir, realpath, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { homeOf, type Agent } from '../../agents/agent.ts';
@@ -62,7 +62,7 @@ async function addFile(path: string, text: string): Promise<void> {
   }
 }
 
-/** Removes directories from the innermost one up to the first one made; leaves any that somebody else has used. */
+/** Removes directories from the innermost one up to the first one made; keeps any that somebody else has used. */
 async function removeMade(directory: string, made: string | undefined): Promise<void> {
   if (made === undefined || directory.length < made.length) return;
   if (await removeDirectory(directory)) await removeMade(dirname(directory), made);

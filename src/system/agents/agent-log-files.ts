@@ -115,7 +115,7 @@ function openReading(file: FileHandle, start: LogPosition): LogReading {
         const rest = piece.subarray(from);
         parts.push(rest);
         held += rest.length;
-        // Counts the beginning of an overlong line but does not hold it.
+        // Counts the beginning of an overlong line but does not keep it.
         if (held > maxLineBytes) {
           skipped += held;
           [parts, held] = [[], 0];

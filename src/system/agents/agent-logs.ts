@@ -1,4 +1,4 @@
-/** Finds where each agent keeps its sessions' logs, and which logs may concern work in this repository. */
+/** Finds the place where each agent keeps its sessions' logs, and the logs that may concern work in this repository. */
 import { open, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -66,12 +66,12 @@ async function findLogs(agent: AgentName, root: string, { directories, sinceMs }
     : sorted.toSorted((a, b) => a.stat.mtimeMs - b.stat.mtimeMs);
 }
 
-/** When a folder's name says nothing, teddy reads the beginnings of this many logs. */
+/** When a folder's name is not informative, teddy reads the beginnings of this many logs. */
 const [maxHeads, headBytes] = [3, 256 * 1024];
 
 /**
- * Tells whether a log's folder may contain work in `directories`. An agent started through a link to a directory has
- * named the folder after the link; in that case, the beginnings of its logs decide.
+ * Returns a function that decides whether a log's folder may contain work in `directories`. An agent started through a
+ * link to a directory has named the folder after the link; in that case, the beginnings of its logs decide.
  */
 function openFolders({ folder: named }: AgentLogPlaces, directories: readonly string[]) {
   const folders = new Map<string, { isWanted: boolean; heads: number }>();
@@ -108,7 +108,7 @@ async function readHead(path: string): Promise<string> {
   }
 }
 
-/** If nothing outside the log says where its session began, the log's reader finds out. */
+/** If nothing outside the log shows where its session began, the log's reader finds out. */
 async function mayBeOf(
   { isLog, directoryOf }: AgentLogPlaces,
   path: string,

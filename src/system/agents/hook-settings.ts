@@ -20,7 +20,7 @@ interface Hook {
   event: string;
   /** A regular expression for the tools that trigger the hook; without it, all tools do. */
   matcher?: string;
-  /** Teddy recognizes the hook by its command. */
+  /** teddy recognizes the hook by its command. */
   entry: Readonly<Record<string, unknown>>;
 }
 
@@ -39,7 +39,7 @@ export interface OwnHook {
 
 const tolerant = { allowTrailingComma: true, disallowComments: false };
 
-/** Returns why hooks cannot be added, as the end of a sentence that begins with the file's name; null when they can. */
+/** Explains why hooks cannot be added, as the end of a sentence that begins with the file's name; null when they can. */
 export function describeFault(text: string): string | null {
   if (text.trim() === '') return null;
   const errors: ParseError[] = [];

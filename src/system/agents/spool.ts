@@ -115,7 +115,7 @@ async function moveInto(dir: string, path: string, name: string): Promise<void> 
   if (await makeBelow(dir)) await rename(path, join(dir, name)).catch(nullIfGone);
 }
 
-/** Returns false when the spool was closed in the meantime; it must not reappear by itself. */
+/** Returns false when the spool was closed in the meantime; it must not reappear on its own. */
 async function makeBelow(dir: string): Promise<boolean> {
   const code = await mkdir(dir, { mode: 0o700 }).then(() => null, errorCode);
   if (code === null || code === 'EEXIST') return true;
@@ -187,10 +187,10 @@ async function noteLast(dir: string, bells: readonly Bell[]): Promise<void> {
     if (/^[a-z0-9-]+$/.test(agent)) await replaceFile(join(dir, 'seen', agent), `${at}\n`, dirname(dir));
 }
 
-/** Leaves anything that a hook has appended since the read for the next `take`. */
+/** Keeps anything that a hook has appended since the read for the next `take`. */
 async function removeDealt({ path, grows, end }: TakenFile, dealt: Map<string, number>): Promise<void> {
   dealt.set(path, end);
-  // No process can open the file anymore, but one that has it open may append until it closes it.
+  // No process can open the file anymore, but a process that has it open may append until it closes the file.
   const isOpen = grows && (await findHolders(await realpath(path).catch(() => path))).length > 0;
   if (isOpen || ((await stat(path).catch(nullIfGone))?.size ?? end) > end) return;
   await removeFile(path);
@@ -294,7 +294,7 @@ async function closeSpool({ dir, clock, ...processes }: SpoolOptions): Promise<s
   return null;
 }
 
-/** Teddy leaves out records from a pause, no matter when it reads their log. */
+/** teddy omits records from a pause, whenever it reads their log. */
 async function readPauses(dir: string): Promise<{ from: number; to: number | null }[]> {
   const read = (name: string) => readFile(join(dir, name), 'utf8').catch(nullIfGone);
   const [over, paused] = await Promise.all([read('pauses'), read('paused')]);
@@ -303,7 +303,7 @@ async function readPauses(dir: string): Promise<{ from: number; to: number | nul
     return from === undefined ? [] : [{ from: Number(from), to: Number(to) }];
   });
   if (paused === null) return pauses;
-  // Somebody created an empty file by hand, so nobody knows the time.
+  // Somebody created an empty file by hand, so the time is unknown.
   const since = /^\d+/.exec(paused)?.[0];
   return [...pauses, { from: since === undefined ? 0 : Number(since), to: null }];
 }

@@ -100,7 +100,7 @@ function isSame(a: Stats | null | undefined, b: Stats | null | undefined): boole
   return a != null && b != null && a.dev === b.dev && a.ino === b.ino;
 }
 
-/** Returns null when nothing exists there, or for one of the `tolerated` errors. */
+/** Returns null when nothing exists at the path, or for one of the `tolerated` errors. */
 function lstatIfThere(path: string, ...tolerated: string[]): Promise<Stats | null> {
   return lstat(path).catch(fallBackTo(null, 'ENOENT', ...tolerated));
 }

@@ -74,8 +74,9 @@ export async function findFileAge(root: string, path: RepoPath, time: Date): Pro
 }
 
 /**
- * Gives the path the state `state` atomically and durably, with its mode, and makes parent directories. Never replaces
- * a directory, and never writes beyond a link. Throws DISK_FULL or WRITE_FAILED without having changed anything.
+ * Puts the path into the state `state` atomically and durably, with its mode, and makes parent directories. Never
+ * replaces a directory, and never writes beyond a link. Throws DISK_FULL or WRITE_FAILED without having changed
+ * anything.
  */
 export async function putFileState(root: string, path: RepoPath, state: FileState | NewFile): Promise<void> {
   try {
@@ -91,7 +92,7 @@ export async function putFileState(root: string, path: RepoPath, state: FileStat
   }
 }
 
-/** Removes those of the directories that are empty, in the given order. */
+/** Removes the directories that are empty, in the given order. */
 export async function removeEmptyDirectories(root: string, directories: RepoPath[]): Promise<void> {
   const project = await realpath(root);
   for (const directory of directories) {
@@ -110,7 +111,7 @@ async function resolveInProject(root: string, path: RepoPath): Promise<string> {
   return real;
 }
 
-/** Tells whether the path's own directory is a repository; `isInProject` checks the directories above it. */
+/** Returns true if the path's own directory is a repository; `isInProject` checks the directories above it. */
 async function isInOwnRepository(path: RepoPath, real: string): Promise<boolean> {
   if (dirname(path) === '.') return false;
   return (await lstat(join(dirname(real), '.git')).catch(nullIfGone)) !== null;

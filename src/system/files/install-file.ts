@@ -10,8 +10,8 @@ import { errorCode, errorReason, toDiskError } from '../../disk/system-error.ts'
 
 /**
  * Writes through a symlink that stays inside the project, and keeps the link. Keeps an existing file's owner and
- * permission bits, except for the execute bit when the caller gives `executable`. Throws DISK_FULL or WRITE_FAILED
- * after removing its temporary file and the directories it made.
+ * permission bits, except for the execute bit when the caller passes `executable`. Throws DISK_FULL or WRITE_FAILED
+ * after removing its temporary file and the directories that it made.
  */
 export async function installFile(
   root: string,
@@ -54,7 +54,7 @@ async function installBy(
     temporary = join(dirname(real), `.teddy-tmp-${randomBytes(8).toString('hex')}`);
     await writeDurably(temporary, bytes, toMode(mode, executable));
     if (owner !== null) await keepOwner(temporary, owner, toMode(mode, executable));
-    // A symlink may have appeared there since the first check.
+    // A symlink may have appeared at the path since the first check.
     if (toDestination(await locate(root, path)).real !== real)
       throw new Error('it was moved while it was being written');
     await publish(temporary, real);
@@ -66,7 +66,7 @@ async function installBy(
   }
 }
 
-/** Only root may change a file's owner; as with every editor, other users become the owner of a file they replace. */
+/** Only root may change a file's owner; as with every editor, other users become the owner of a file that they replace. */
 async function keepOwner(path: string, { uid, gid }: Owner, mode: number): Promise<void> {
   const { uid: ours, gid: group } = await stat(path);
   if (uid === ours && gid === group) return;

@@ -1,4 +1,4 @@
-/** Saves answers to disk as they arrive, and finds the answers that dead processes have left. */
+/** Saves answers to disk as they arrive, and finds the answers that dead processes have left behind. */
 import { isUtf8 } from 'node:buffer';
 import { basename } from 'node:path';
 import { TeddyError } from '../../errors.ts';
@@ -9,7 +9,7 @@ import type { ClaimOptions } from '../../disk/claim-file.ts';
 
 export interface AnswerStagingOptions extends ClaimOptions {
   journal: Journal;
-  /** The directory that holds the claims on answering a turn. */
+  /** The directory with the claims on answering a turn. */
   claims: string;
   /** Reports, once, that the disk does not accept an answer, or that an answer is unreadable. */
   warn(text: string): void;
@@ -54,7 +54,7 @@ function toText({ verified }: { verified: Uint8Array }): string {
   return Buffer.from(verified).toString('utf8');
 }
 
-/** An arriving answer, and how much of it is on disk. */
+/** An arriving answer, and the amount of it that is on disk. */
 interface Staging {
   options: AnswerStagingOptions;
   place: AnswerTarget;
@@ -62,7 +62,7 @@ interface Staging {
   text: string;
   savedLength: number;
   unsavedLines: number;
-  /** Null while the disk holds nothing. */
+  /** Null while there is nothing on disk. */
   operation: Operation<AnswerFacts> | null;
   /** The earliest time of the next save. */
   earliestMs: number | null;

@@ -1,4 +1,4 @@
-/** Finds what killed processes left in teddy's directory: answers, write sessions, runs, and a server's record. */
+/** Finds what killed processes left behind in teddy's directory: answers, write sessions, runs, and a server's record. */
 import { lstat, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -23,7 +23,7 @@ export interface SystemRemainsOptions extends Processes {
   clock: Clock;
 }
 
-/** `inGit` finds what processes left in the git directories themselves. */
+/** `inGit` finds leftovers in the git directories themselves. */
 export function allRemains(inGit: Remains, options: SystemRemainsOptions): Remains {
   return {
     ...inGit,

@@ -69,7 +69,7 @@ export function runJournals({ dir, onStep, ...processes }: RunJournalOptions): R
   };
 }
 
-/** Reads which run the log belongs to. */
+/** Reads the record that identifies the log's run. */
 async function readFirst(path: string): Promise<RunRecord[]> {
   const text = await readFile(path, 'utf8').catch(nullIfGone).catch(throwUnreadable);
   try {
@@ -132,7 +132,7 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
       step('journal');
       waiting.push(record);
       try {
-        // Writes the bytes first, so that no record on disk names bytes that are not there.
+        // Writes the bytes first, so that no record on disk names missing bytes.
         await inTurn(async () => syncKept(await use()));
         const { log } = await inTurn(write);
         await log.datasync();
@@ -179,7 +179,7 @@ interface JournalFiles {
   logBytes: number;
   kept: FileHandle;
   keptBytes: number;
-  /** How many of the stored bytes are durable. */
+  /** The number of stored bytes that are durable. */
   syncedBytes: number;
 }
 
@@ -201,7 +201,7 @@ async function openFiles(dir: string): Promise<JournalFiles> {
 
 async function appendRecords(files: JournalFiles, records: readonly JournalRecord[]): Promise<void> {
   const bytes = Buffer.from(records.map(encodeRecord).join(''));
-  // Overwrites anything that a failed write has left.
+  // Overwrites anything that a failed write has left behind.
   await writeAll(files.log, bytes, files.logBytes);
   files.logBytes += bytes.length;
 }

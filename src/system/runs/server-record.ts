@@ -59,7 +59,7 @@ async function readRecord(path: string): Promise<ServerRecord | null> {
   return text === null ? null : parseRecord(text);
 }
 
-/** Returns null for a damaged record. Teddy writes records atomically, so none of its servers has left one like that. */
+/** Returns null for a damaged record. teddy writes records atomically, so none of its servers has left one like that. */
 function parseRecord(text: string): ServerRecord | null {
   try {
     const { url, port, pid, token } = JSON.parse(text) as Partial<Record<keyof ServerRecord, unknown>>;

@@ -41,7 +41,7 @@ const escapeBefore = new RegExp(`(?:${escaped})$`);
 /** The longest escape is a color with nine digits. */
 const longestEscape = 11;
 
-/** Tells whether a word begins here, possibly after an escape. */
+/** Returns true if a word begins here, possibly after an escape. */
 export function isEdge(text: string, at: number): boolean {
   return !/[A-Za-z0-9]/.test(text.charAt(at - 1)) || escapeBefore.test(text.slice(Math.max(0, at - longestEscape), at));
 }

@@ -1,4 +1,4 @@
-/** Finds the secrets in a text, no matter whose they are. */
+/** Finds the secrets in a text, whoever owns them. */
 import type { FoundSecret } from '../../session/masks/mask.ts';
 import { formReader, formRows, type FormRow } from './find-secret-forms.ts';
 import { findParameters, placeReader, placeRows, type PlaceRow } from './secret-places.ts';

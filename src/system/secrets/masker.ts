@@ -38,7 +38,7 @@ export function masker(options: MaskerOptions): Masker {
   };
 }
 
-/** A `.env` file may be in any directory; when teddy shows one, the file's own text says which of its values are secrets. */
+/** A `.env` file may be in any directory; when teddy shows one, the file's own text shows which of its values are secrets. */
 function readOwn(text: string, path: string | undefined): KnownSecret[] {
   const name = path?.slice(path.lastIndexOf('/') + 1) ?? '';
   return isDotenvName(name) ? toKnown(parseDotenv(text)) : [];
@@ -120,8 +120,8 @@ function toJson(text: string): string {
 
 /**
  * Base64 turns three bytes into four characters, so the value looks different after one or two other bytes, as in
- * `user:password`. The forms leave out padding and characters shared with the text before; each form comes with and
- * without the characters shared with the text after.
+ * `user:password`. The forms omit padding and characters shared with the text before; each form comes with and without
+ * the characters shared with the text after.
  */
 function toBase64(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {

@@ -1,7 +1,7 @@
 /**
  * The tokens that providers mark with a prefix or another fixed part, unless the preset of `secret-rules.ts` already
- * knows them. The preset's newer versions know some of these tokens, but need Node 22. `find-secret-forms.ts` finds the
- * tokens.
+ * covers them. The preset's newer versions cover some of these tokens, but need Node 22. `find-secret-forms.ts` finds
+ * the tokens.
  */
 /**
  * The kind, the token's beginnings, and an expression for the rest. The token includes its beginning, unless the

@@ -125,7 +125,7 @@ function isCredential(value: string): boolean {
   return isSecretValue(value) && isVaried(value) && !/(?:^|[_-])(?:your|example)[_-]/i.test(value);
 }
 
-/** Returns false for what code may contain there without quotes, such as `config.authToken2`. */
+/** Returns false for text that code may contain in this place without quotes, such as `config.authToken2`. */
 function isLiteral(value: string, quote: string | undefined): boolean {
   const isName = quote === undefined && /^[A-Za-z_]\w*(?:[.:]+\w+)*$/.test(value) && countDigits(value) < fewestDigits;
   return !isName && isCredential(value);

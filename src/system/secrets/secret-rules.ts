@@ -39,7 +39,7 @@ const prefix = '@secretlint/secretlint-rule-';
 /** By rule ID without the prefix. A rule that is not listed here runs on every text. */
 const ruleUses: Record<string, RuleUse> = {
   aws: {
-    // The rule knows only these spellings.
+    // The rule recognizes only these spellings.
     marks: [
       ...'A3T AKIA AGPA AIDA AROA AIPA ANPA ANVA ASIA'.split(' '),
       ...['SECRET', 'secret', 'Secret']

@@ -1,4 +1,4 @@
-/** Reads the entries of `.env` files, in enough detail to know their values. */
+/** Reads the entries in `.env` files, in enough detail to determine their values. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '../../disk/system-error.ts';
@@ -19,7 +19,7 @@ export async function readDotenv(directory: string): Promise<[name: string, valu
   return texts.flatMap(parseDotenv);
 }
 
-/** Teddy cannot show a file that this user cannot read, and none of the user's commands can print it. */
+/** teddy cannot show a file that this user cannot read, and none of the user's commands can print it. */
 async function readText(path: string): Promise<string> {
   try {
     const found = await stat(path);

@@ -1,7 +1,7 @@
 /**
- * Caches facts about models in files below `.git/teddy` that anybody may delete at any time: what endpoints say about
- * their models, which fields they refuse, and a list of many providers that the user has requested. If none of them has
- * a fact, the user's settings decide.
+ * Caches facts about models in files below `.git/teddy` that anybody may delete at any time: the facts that endpoints
+ * report about their models, the fields that they refuse, and a list of many providers that the user has requested. If
+ * none of them contains a fact, the user's settings decide.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -16,7 +16,7 @@ export interface OutputPipe {
   release(): void;
   /** The captured output as UTF-8, with U+FFFD for invalid bytes. */
   text(): string;
-  /** Whether the capture lacks some output. */
+  /** True when the capture lacks some output. */
   truncated(): boolean;
 }
 

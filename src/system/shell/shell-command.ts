@@ -14,7 +14,7 @@ export interface Failure {
 
 export type Environment = Record<string, string | undefined>;
 
-/** The process first reads one line from this descriptor. If the input ends without a line, nobody knows about the process. */
+/** The process first reads one line from this descriptor. If the input ends without a line, the process was never recorded. */
 export const gateDescriptor = 3;
 const passGate = 'read -r TEDDY_GATE <&3 || exit 125; unset TEDDY_GATE; exec 3<&-';
 
@@ -34,8 +34,9 @@ export function renderShCommand({ script }: ScriptFiles): string {
 
 /**
  * Records nesting, line, exit code and command, but only while `set -e` is in effect; otherwise the script continues.
- * Writes to a file instead of a descriptor: the script's children cannot write to a file they do not know, and the
- * script may use any descriptor. The group's stderr is closed to keep the trap itself out of the trace of `set -x`.
+ * Writes to a file instead of a descriptor: the script's children cannot write to a file whose name they do not have,
+ * and the script may use any descriptor. The group's stderr is closed to keep the trap itself out of the trace of `set
+ * -x`.
  */
 function renderTrap(failures: string): string {
   const record = `builtin printf '%s\\0' "$BASH_SUBSHELL" "$LINENO" "$?" "$BASH_COMMAND" >>${quote(failures)}`;
@@ -78,7 +79,7 @@ const withheldVariables = [
   /^GIT_(?:PREFIX|NAMESPACE|GRAFT_FILE|SHALLOW_FILE|REPLACE_REF_BASE|NO_REPLACE_OBJECTS|QUARANTINE_PATH)$/,
 ];
 
-/** Returns the user's environment without the variables that a script must not see, plus the ones that the caller adds. */
+/** Returns the user's environment without the variables that a script must not see, plus the variables that the caller adds. */
 export function toScriptEnvironment(user: Environment, added: Record<string, string>): Environment {
   const kept = Object.entries(user).filter(([key]) => !withheldVariables.some((pattern) => pattern.test(key)));
   return { ...Object.fromEntries(kept), ...added };

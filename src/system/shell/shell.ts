@@ -33,7 +33,7 @@ export interface ShellOptions {
   environment?: Environment;
   /** The time between TERM and KILL. */
   graceMs?: number;
-  /** How long to wait for output after a script has ended, while a process that it left running holds its streams open. */
+  /** How long to wait for output after a script has ended, while a process that it left running keeps its streams open. */
   drainMs?: number;
   /** The most output to capture from each stream. */
   maxOutputBytes?: number;
@@ -319,13 +319,16 @@ function waitForExit(child: ChildProcess): Promise<number> {
 }
 
 interface Stop {
-  /** Returns why a limit ended the group before the script ended by itself. */
+  /** Returns the limit that ended the group before the script ended by itself; null when none did. */
   reason(): 'timeout' | 'abort' | null;
   /** Extends the time limit. */
   extend(ms: number): void;
   /** Removes all limits, because the script has ended. */
   cancel(): void;
-  /** Ends what the script has left running, or waits until a limit has ended it. Returns the processes that it cannot end. */
+  /**
+   * Ends the processes that the script has left running, or waits until a limit has ended them. Returns the processes
+   * that it cannot end.
+   */
   end(): Promise<number[]>;
 }
 

@@ -124,7 +124,7 @@ function requirePageUrl(text: string): string {
   throw new TeddyError('PAGE_REFUSED', parsed.problem);
 }
 
-/** Returns the address that the response redirects to; null for a page. */
+/** Returns the redirect target of the response; null for a page. */
 function requireTarget({ statusCode = 0, headers: { location } }: IncomingMessage, url: string): string | null {
   if (statusCode >= 200 && statusCode < 300) return null;
   if (!isRedirect(statusCode)) {
@@ -160,7 +160,7 @@ async function send(url: URL, limits: Limits, signal: AbortSignal): Promise<Inco
     signal,
     // NODE_TLS_REJECT_UNAUTHORIZED would switch verification off.
     rejectUnauthorized: true,
-    // An IP address has no name to request; its certificate must contain the address.
+    // An IP address cannot be sent as a server name (SNI); the server's certificate must list the address.
     servername: isIP(host) === 0 ? host.replace(/\.$/, '') : '',
     ...(ca === undefined ? {} : { ca }),
   });

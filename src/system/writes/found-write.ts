@@ -1,4 +1,4 @@
-/** Examines write sessions on disk without holding them: which sessions exist, intact or damaged. */
+/** Examines write sessions on disk without opening them: which sessions exist, intact or damaged. */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FoundWrite, WriteContent } from '../../ports/disk.ts';
@@ -22,7 +22,7 @@ export function directoryOf({ dir }: WriteStore, id: string): string {
   return join(dir, id);
 }
 
-/** Looks at no session; one that teddy is removing counts until it is gone. */
+/** Does not look at any session; a session that teddy is removing counts until it is gone. */
 export async function isEmpty(place: WriteStore): Promise<boolean> {
   return (await readNames(place)).every((name) => !isWriteId(name) && !name.endsWith(goneSuffix));
 }

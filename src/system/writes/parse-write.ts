@@ -101,7 +101,7 @@ function isWriter(value: unknown): boolean {
   return isObject(value) && isText(value['provider']) && isText(value['model']);
 }
 
-/** Tells whether a session may begin for this target; accepts no other spelling. */
+/** Returns true if a session may begin for this target; accepts no other spelling. */
 function isTarget(value: unknown): boolean {
   if (!isText(value)) return false;
   const parsed = parseRepoPath(value);

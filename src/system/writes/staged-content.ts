@@ -12,11 +12,14 @@ export const replacementName = 'content.new';
 export const stateName = 'state.json';
 
 export interface StagingState extends Confirmation {
-  /** The file that holds the bytes, or held them until a replacement took its place; null when they were dropped. */
+  /**
+   * The file with the bytes, or the file that contained them until a replacement took its place; null when they were
+   * dropped.
+   */
   file: typeof contentName | typeof replacementName | null;
 }
 
-/** Includes everything that reopening the directory needs. */
+/** Includes everything that is needed to reopen the directory. */
 export interface StagingReading extends Staged {
   /** Null when the state does not exist or is damaged. */
   state: StagingState | null;
@@ -43,7 +46,10 @@ export async function readStaging(path: string): Promise<StagingReading> {
   }
 }
 
-/** Reads only the state's facts, without checking what the state confirms; null when the state does not exist or is damaged. */
+/**
+ * Reads only the state's facts, without checking the bytes that the state confirms; null when the state does not exist
+ * or is damaged.
+ */
 export async function readFacts(path: string): Promise<Record<string, unknown> | null> {
   const facts = unseal((await readState(path)) ?? '');
   return parseState(facts) === null ? null : facts;

@@ -117,7 +117,7 @@ function openStaging(path: string, onStep: (step: string) => void, begun: Saved)
     confirmed = next;
   }
 
-  /** Moves a replacement into its place, and undoes anything that a failed call has left. */
+  /** Moves a replacement into its place, and undoes anything that a failed call has left behind. */
   async function settle(): Promise<void> {
     if (isUnsure) {
       await confirm(confirmed);

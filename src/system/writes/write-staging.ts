@@ -76,7 +76,7 @@ async function begin(
       const make = { onStep: toOnStep(options), facts };
       const path = directoryOf(options, id);
       const directory = await makeStagingDirectory(path, seal(record), make).catch(async (error: unknown) => {
-        // The directory may already exist, and would hold the slot.
+        // The directory may already exist, and would occupy the slot.
         releaseHolder(record);
         await rm(path, { recursive: true, force: true }).catch(ignoreSystemError);
         throw error;
@@ -106,7 +106,7 @@ async function resume(options: WriteStagingOptions, id: string, limits: Limits):
         return null;
       }
       const record = await becomeController(options, opened.record);
-      // With recent activity, the session holds the slot before others look again.
+      // With recent activity, the session occupies the slot before others look again.
       const state = { ...opened.state, activityAt: options.clock.now().getTime() };
       await opened.directory.save(new Uint8Array(), toFacts(state, options.clock));
       return toStaged(options, { ...opened, record, state, claim });
@@ -236,7 +236,7 @@ async function waitFor(options: WriteStagingOptions, name: string, what: string)
 }
 
 /**
- * Removes what dead processes left. A process that makes a directory has the slot, and nobody needs claims on sessions
+ * Cleans up after dead processes. A process that makes a directory has the slot, and nobody needs claims on sessions
  * that no longer exist.
  */
 async function removeLeftovers(options: WriteStagingOptions): Promise<void> {
@@ -258,7 +258,7 @@ function toOnStep({ onStep }: WriteStagingOptions): (step: string) => void {
   return (step) => onStep?.(step.replace('staging-', 'write-'));
 }
 
-/** Tells whether the session has begun or has been used recently, is not over, and has a live controller, if any. */
+/** Returns true if the session has begun or has been used recently, is not over, and has a live controller, if any. */
 function holdsSlot({ record, state, savedAt, isControlled }: FoundWrite, limits: Limits, now: Date): boolean {
   if (record === null || (record.hasController && !isControlled)) return false;
   if (state !== null) return !isOver(state.phase) && !isExpired(state, limits, now.getTime());
@@ -282,14 +282,14 @@ function formatAge(ms: number): string {
   return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
 }
 
-/** A write session that this process holds. */
+/** A write session that this process has open. */
 interface StagedWriteParts {
   record: WriteRecord;
   state: WriteState;
   directory: StagingDirectory;
   clock: Clock;
   remove(): Promise<void>;
-  /** `goesOn`: this process stays the session's controller. */
+  /** `goesOn` is true when this process stays the session's controller. */
   release(goesOn: boolean): Promise<void>;
 }
 
