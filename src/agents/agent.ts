@@ -1,5 +1,5 @@
 /**
- * Everything that teddy knows about one agent. Each agent has a folder here; `agents.ts` lists them. This file has the
+ * All of teddy's facts about one agent. Each agent has a folder here; `agents.ts` lists them. This file contains the
  * types, and finds an agent's home.
  */
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ export interface Agent {
   logs: AgentLogPlaces;
   /** Loads the reader for the agent's log. */
   log(): Promise<AgentLogFormat>;
-  /** How to continue a session in the agent; missing when teddy cannot write the agent's log. */
+  /** How to continue a session in the agent; absent when teddy cannot write the agent's log. */
   openWith?: AgentOpening;
 }
 
@@ -62,7 +62,7 @@ interface AgentHooks {
   /** A hook's fields in the user's settings, in addition to its command. */
   entry?: Readonly<Record<string, unknown>>;
   /**
-   * When `entry` is missing, returns the content of a file that belongs to teddy alone; `command` runs the script that
+   * If `entry` is absent, returns the content of a file that belongs to teddy alone; `command` runs the script that
    * records a call.
    */
   own?(source: { command: string; readScript(name: string): Promise<string> }): Promise<string>;
@@ -70,11 +70,11 @@ interface AgentHooks {
   beside?: { directory: string; files: Readonly<Record<string, string>>; unless: readonly string[] };
   gate?: AgentGate;
   /**
-   * Returns why the agent runs no hooks at all, as a sentence; null when it does run them. `get` reads a member of the
+   * Explains why the agent runs no hooks at all, as a sentence; null when it does run them. `get` reads a member of the
    * hooks' file.
    */
   findProblem?(file: { path: string; get(key: string): unknown }, files: AgentFiles): Promise<string | null>;
-  /** Returns whether the user has trusted these hooks. Missing for an agent that does not ask for trust. */
+  /** Returns true if the user has trusted these hooks. Absent for an agent that does not ask for trust. */
   areTrusted?(hooks: readonly PlacedHook[], path: string, files: AgentFiles): Promise<boolean>;
 }
 
@@ -101,7 +101,7 @@ export interface PlanCall {
   callId: string;
   /** The absolute path of the session's log. */
   path: string;
-  /** The plan as the agent has it, if the call includes it. */
+  /** The agent's version of the plan, if the call includes it. */
   plan?: string | undefined;
   /** The absolute path of the agent's plan file, if the call names it. */
   planFile?: string | undefined;
@@ -125,13 +125,13 @@ export interface AgentLogPlaces {
    * instead of a log.
    */
   root(home: string, spool: string): string;
-  /** How many directories are between the root and a log. */
+  /** The number of directories between the root and a log. */
   depth: number;
-  /** Returns whether a file with this name, which ends in `.jsonl`, is a log. If missing, every such file is a log. */
+  /** Returns true if a file with this name, which ends in `.jsonl`, is a log. If absent, every such file is a log. */
   isLog?(name: string): boolean;
   /**
-   * The directory that the agent names after the one where the session began: how many levels above the log it is, and
-   * whether a name may stand for `directory`. Missing when names reveal nothing.
+   * The directory that the agent names after the one where the session began: the number of levels above the log, and
+   * whether a name may stand for `directory`. Absent when names reveal nothing.
    */
   folder?: { above: number; mayHold(name: string, directory: string): boolean };
   /** Returns the path of a session's log below the root, if the ID determines it; otherwise teddy finds the log by its name. */
@@ -157,7 +157,7 @@ export interface AgentLogFormat {
   open: OpenAgentLines;
   /** How to read one of this agent's documents that does not consist of lines. */
   document?: AgentDocument;
-  /** Returns whether a line certainly belongs to this agent, for an agent whose records resemble another's. */
+  /** Returns true if a line certainly belongs to this agent, for an agent whose records resemble another's. */
   isMark?(object: Readonly<Record<string, unknown>>): boolean;
 }
 
@@ -177,7 +177,7 @@ interface AgentOpening {
 export interface AgentSession {
   /** A UUID of the version that the agent accepts. */
   id: string;
-  /** The folder that the agent starts in. */
+  /** The folder in which the agent starts. */
   cwd: string;
   /** In ISO 8601; replaces times that the history lacks. */
   startedAt: string;

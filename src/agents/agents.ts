@@ -8,7 +8,7 @@ import { opencode } from './opencode/opencode.ts';
 import { pi } from './pi/pi.ts';
 import { qwen } from './qwen/qwen.ts';
 
-/** By the names that appear in hook commands, trailers and settings, which never change. */
+/** Keyed by the names in hook commands, trailers and settings, which never change. */
 const table = { 'claude-code': claudeCode, codex, gemini, opencode, copilot, qwen, pi } satisfies Record<string, Agent>;
 
 export type AgentName = keyof typeof table;
@@ -23,7 +23,7 @@ export function findAgentName(text: unknown): AgentName | null {
   return agentNames.find((name) => name === text) ?? null;
 }
 
-/** Returns the agent with this name; null for another program, or for an agent that only other versions of teddy know. */
+/** Returns the agent with this name; null for another program, or for an agent from another version of teddy. */
 export function findAgent(name: string): Agent | null {
   return Object.hasOwn(table, name) ? agents[name as AgentName] : null;
 }

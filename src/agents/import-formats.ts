@@ -1,4 +1,4 @@
-/** The formats that `session import` reads: agents' logs, and conversations that belong to no agent. */
+/** The formats that `session import` reads: agents' logs, and conversations that do not belong to an agent. */
 import { saidTypes } from '../conversation/records/decode-record.ts';
 import { openJsonlImporter, openOpenaiImporter } from '../conversation/logs/import-plain.ts';
 import { openAgentReader } from '../conversation/logs/agent-reader.ts';
@@ -88,7 +88,7 @@ function isMessage(value: unknown): boolean {
   return typeof role === 'string' && roles.includes(role);
 }
 
-/** Returns whether the head belongs to a chat document, which may span many lines or have one that is longer than the head. */
+/** Returns true if the head belongs to a chat document, which may span many lines or have one that is longer than the head. */
 function isChat(head: string): boolean {
   const elements = openJsonElements();
   const parts = [...elements.push(head), ...elements.end()];

@@ -1,8 +1,8 @@
 /**
- * Recognizes by traces whether an AI agent has started a command: by a variable that the agent sets for its tools, or
- * by the agent's program among the command's ancestors. An editor's terminal belongs to a person, so variables that an
- * editor sets for its terminal do not count. This stops an agent that takes the easiest way, but it is not a security
- * boundary; `docs/security.md` says what is one.
+ * Finds traces that show that an AI agent has started a command: a variable that the agent sets for its tools, or the
+ * agent's program among the command's ancestors. An editor's terminal belongs to a person, so variables that an editor
+ * sets for its terminal do not count. This stops an agent that takes the easiest way, but it is not a security
+ * boundary; `docs/security.md` describes the boundaries.
  */
 
 import type { AgentTrace, RunningProcess } from '../ports/project.ts';
@@ -87,7 +87,7 @@ const interpreters = /^(?:node(?:js)?|bun|deno|python[\d.]*|pypy[\d.]*|ruby)$/;
 const optionsWithValue = /^(?:-r|--require|--import|--loader|-C|--conditions|-W|-X|[-+]o|[-+]O)$/;
 
 /**
- * Returns whether the process runs the program. A process may also have a title that the program gave itself, which is
+ * Returns true if the process runs the program. A process may also have a title that the program gave itself, which is
  * one word with spaces in it.
  */
 function isProgramOf({ programs, scripts = [] }: ProgramTraces, name: string, words: readonly string[]): boolean {
@@ -101,7 +101,7 @@ function isProgramOf({ programs, scripts = [] }: ProgramTraces, name: string, wo
 
 /**
  * Returns the script or the module that an interpreter runs; null when the interpreter reads the code from stdin or
- * gets it as an argument.
+ * receives it as an argument.
  */
 function findScript(words: readonly string[], isShell: boolean): string | null {
   for (let at = 0; at < words.length; at += 1) {

@@ -1,4 +1,4 @@
-/** The forms of lines that name their parents, as Claude Code and Qwen Code write them, and how to tell the two apart. */
+/** The forms of lines that name their parents, as Claude Code and Qwen Code write them, and the way to distinguish the two. */
 import { asText, fieldsOf } from '../conversation/records/import-values.ts';
 
 type Fields = Record<string, unknown>;
@@ -18,7 +18,7 @@ export function isQwenLine({ message, subtype }: Fields): boolean {
   return Array.isArray(fieldsOf(message)['parts']) || subtype === 'ui_telemetry' || subtype === 'attribution_snapshot';
 }
 
-/** Returns whether a folder with this name may contain logs for `directory`. A long name is cut and ends with a hash. */
+/** Returns true if a folder with this name may contain logs for `directory`. A long name is cut and ends with a hash. */
 export function isProjectOf(name: string, directory: string): boolean {
   const encoded = directory.replaceAll(/[^A-Za-z0-9]/g, '-');
   return name.startsWith(encoded) || (encoded.length > 200 && name.startsWith(encoded.slice(0, 200)));

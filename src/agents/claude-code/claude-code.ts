@@ -8,12 +8,12 @@ import { isProjectOf } from '../tree-lines.ts';
 const planGate: AgentGate = {
   event: 'PreToolUse',
   matcher: 'ExitPlanMode',
-  // Long, because the hook waits for a person; the agent's own question has no time limit at all.
+  // Long, because the hook waits for the user; the agent's own question has no time limit at all.
   entry: { timeout: 3600 },
   readCall(payload) {
     const callId = asText(payload['tool_use_id']);
     const path = asText(payload['transcript_path']);
-    // A sub-agent's plan belongs to no turn of the session.
+    // A sub-agent's plan does not belong to a turn of the session.
     const isPlan = payload['tool_name'] === 'ExitPlanMode' && payload['agent_id'] === undefined;
     if (!isPlan || callId === undefined || path === undefined) return null;
     const input = fieldsOf(payload['tool_input']);
@@ -78,7 +78,7 @@ export const claudeCode: Agent = {
 
 const maxProjectLength = 200;
 
-/** Follows the agent's own rule: a hash tells apart long folder names that begin alike. */
+/** Follows the agent's own rule: a hash distinguishes long folder names that begin alike. */
 export function toProjectName(cwd: string): string {
   const name = cwd.replace(/[^a-zA-Z0-9]/g, '-');
   if (name.length <= maxProjectLength) return name;

@@ -112,7 +112,7 @@ function readSaid(context: LineContext, object: Fields, place: SourcePosition, s
   else if (texts.length === 0) log.skip(place.line, 'a message without content');
 }
 
-/** Reads the user's words from while the model worked, which appear nowhere else. */
+/** Reads the words that the user typed while the model worked, which appear nowhere else. */
 function readAttachment(context: LineContext, object: Fields, place: SourcePosition): void {
   const { type, prompt, commandMode } = fieldsOf(object['attachment']);
   const said = Array.isArray(prompt) ? prompt : [prompt];
@@ -162,7 +162,7 @@ function readResult(context: LineContext, object: Fields, place: SourcePosition,
   context.units.result(asText(block['tool_use_id']) ?? '', result, place);
 }
 
-/** Returns whether a person, a rule or a hook did not let the tool run. */
+/** Returns true if a person, a rule or a hook did not let the tool run. */
 function isDenied(object: Fields): boolean {
   const { toolDenialKind, permissionDecision, toolUseResult } = object;
   if (hasText(toolDenialKind) || fieldsOf(permissionDecision)['decision'] === 'reject') return true;
@@ -181,7 +181,7 @@ const noticeTags = [
 ];
 
 /**
- * Returns whether Claude Code, and not the user, wrote the user's message: the whole text is inside one of the
+ * Returns true if Claude Code, and not the user, wrote the user's message: the whole text is inside one of the
  * program's own tags.
  */
 function isNotice(text: string): boolean {
@@ -193,7 +193,7 @@ function isInterruption(text: string): boolean {
   return /^\[Request interrupted by user(?: for tool use)?\]$/.test(text.trim());
 }
 
-/** Returns whether the program itself runs the command, so that the model does not answer. */
+/** Returns true if the program itself runs the command, so that the model does not answer. */
 function isLocalCommand(text: string): boolean {
   return /^\s*<command-(?:name|message)>/.test(text) && /^\/(?:compact|clear)(?: |$)/.test(toCommand(text));
 }

@@ -36,9 +36,10 @@ const systemLines = setOf('compact_boundary stop_hook_summary turn_duration loca
 const turnEnds = new Set(['stop_hook_summary', 'turn_duration']);
 
 /**
- * Leaves out side chains, the conversations of sub-agents, but treats a log that contains nothing else as a session of
- * its own. When the program compacts the conversation, it writes a summary, which this marks as one, unless nothing
- * comes before it: in that case nothing else remains of the conversation, and the summary becomes the user's message.
+ * Omits side chains, the conversations of sub-agents, but treats a log that contains nothing else as a session of its
+ * own. When the program compacts the conversation, it writes a summary, which this function marks as one, unless
+ * nothing comes before it: in that case nothing else remains of the conversation, and the summary becomes the user's
+ * message.
  */
 const openLines: OpenAgentLines = (context, state) => {
   const { branches, head, log } = context;
@@ -104,8 +105,8 @@ interface PlanFile {
 }
 
 /**
- * Reads the plan from the call that submits it (in some versions, only from its result), or else from the file that the
- * model wrote.
+ * Reads the plan from the call that submits it (in some versions, only from its result), otherwise from the file that
+ * the model wrote.
  */
 function readPlan(context: AgentContext, object: Fields, place: SourcePosition, file: PlanFile): void {
   const { attachment, message, toolUseResult, timestamp } = object;

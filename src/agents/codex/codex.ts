@@ -37,7 +37,7 @@ export const codex: Agent = {
     root: (home) => join(home, 'sessions'),
     depth: 3,
     isLog: (name) => name.startsWith('rollout-'),
-    // A fork comes after its origin, no matter which of them Codex wrote to last.
+    // A fork comes after its origin, whichever of them Codex wrote to last.
     isNamedByTime: true,
   },
   log: async () => (await import('./log.ts')).codexLog,

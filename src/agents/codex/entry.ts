@@ -22,7 +22,7 @@ export interface CodexState {
   provider?: string;
   /** The last plan, which appears both in an item of its own and in the answer. */
   plan?: { digest: string; isItem: boolean };
-  /** Whether teddy has already recorded this turn's interruption. */
+  /** True when teddy has already recorded this turn's interruption. */
   isInterrupted?: boolean;
 }
 

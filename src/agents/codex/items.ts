@@ -1,4 +1,4 @@
-/** Reads a rollout's items: what the model's requests contained and what came back. */
+/** Reads a rollout's items: the content of the model's requests and of the answers. */
 import type { CodexEntry } from './entry.ts';
 import type { LineContext } from '../../conversation/logs/import-context.ts';
 import { toOutput, toText } from '../../conversation/logs/import-content.ts';
@@ -41,7 +41,7 @@ const noticeStarts = [
 
 export const otherItemTypes = ['message', 'reasoning', ...outputTypes];
 
-/** Returns whether the item says that the user stopped the turn. */
+/** Reads an item. `isAborted` is true when the item shows that the user stopped the turn. */
 export function readCodexItem(context: LineContext, entry: CodexEntry): { isAborted: boolean } {
   const type = asText(entry.payload['type']) ?? '';
   if (type === 'message') return { isAborted: readMessage(context, entry) };
@@ -139,7 +139,7 @@ function readOutput(context: LineContext, { payload, timestamp, place }: CodexEn
   context.units.result(asText(payload['call_id']) ?? '', { ...base, output, ...denied }, place);
 }
 
-/** Returns whether a person, a rule or a hook did not let the command run. */
+/** Returns true if a person, a rule or a hook did not let the command run. */
 function isDenied(output: unknown): boolean {
   return /^(?:Command blocked by PreToolUse hook|exec_command failed: CreateProcess \{ message: "Rejected\()/.test(
     asText(output) ?? '',

@@ -20,10 +20,10 @@ export interface CodexReader {
 }
 
 /**
- * A rollout contains most of what was said twice: as an item in the model's request, and as an event for the screen.
- * The first message among the items means that this reads the items. It holds lines back until one appears; if none is
- * among the first 256 lines, it reads messages from the events, and calls from the items if there are any, or else also
- * from the events.
+ * A rollout contains most of the conversation twice: as an item in the model's request, and as an event for the screen.
+ * If a message appears among the items, this function reads the items. It holds lines back until a message appears; if
+ * there is none among the first 256 lines, it reads messages from the events, and calls from the items if there are
+ * any, otherwise also from the events.
  */
 export function openCodexReader(context: LineContext, state: CodexState): CodexReader {
   let held: CodexEntry[] = [];
@@ -73,7 +73,7 @@ export function openCodexReader(context: LineContext, state: CodexState): CodexR
   };
 }
 
-/** Adds the plan in an item or an answer; leaves out the second of the two. */
+/** Adds the plan in an item or an answer; omits the second of the two. */
 function readPlan(context: LineContext, entry: CodexEntry, state: CodexState): void {
   const { payload, timestamp, place } = entry;
   const item = fieldsOf(payload['item']);
@@ -98,7 +98,7 @@ function proposedPlan(content: unknown): string | undefined {
   return /<proposed_plan>\n?([\s\S]*?)<\/proposed_plan>/.exec(parts.join(''))?.[1];
 }
 
-/** Decides what to read when the items contain no message. */
+/** Decides which copies to read when the items contain no message. */
 function toSource(held: readonly CodexEntry[]): CodexSource {
   const hasCalls = held.some(({ kind, payload }) => kind === 'item' && isCall(payload));
   return { messages: 'events', calls: hasCalls ? 'items' : 'events' };
@@ -116,7 +116,7 @@ function isMessage({ kind, payload }: CodexEntry): boolean {
   return kind === 'item' && payload['type'] === 'message';
 }
 
-/** Reads the events of a Codex rollout: what the screen showed. */
+/** Reads the events of a Codex rollout: the texts that the screen showed. */
 function readCodexEvent(context: LineContext, entry: CodexEntry, wanted: CodexSource, state: CodexState): void {
   const type = asText(entry.payload['type']) ?? '';
   if (type === 'turn_aborted') return addInterruption(context, entry, state);

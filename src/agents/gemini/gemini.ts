@@ -24,7 +24,7 @@ export const gemini: Agent = {
   log: async () => (await import('./log.ts')).geminiLog,
 };
 
-/** Returns the directory that the slug in `~/.gemini/tmp/<slug>/chats/<log>` stands for. */
+/** Returns the directory that the slug in `~/.gemini/tmp/<slug>/chats/<log>` represents. */
 async function directoryOf(path: string, files: AgentFiles): Promise<string | null> {
   const slugDir = dirname(dirname(path));
   const { projects } = fieldsOf(parseJson(await files.readText(join(dirname(dirname(slugDir)), 'projects.json'))));

@@ -37,7 +37,7 @@ interface GeminiState {
   rewindTo?: string | null | undefined;
 }
 
-/** How many messages to remember after a checkpoint. */
+/** The number of messages to remember after a checkpoint. */
 const knownMessages = 64;
 
 /** The lines read from one log. */
@@ -53,8 +53,8 @@ interface GeminiLines {
 }
 
 /**
- * A message that the program writes again replaces its first version, so this holds an answer until something else
- * begins. A list of messages repeats earlier ones, and may contain messages that no other line has.
+ * A message that the program writes again replaces its first version, so this function holds an answer back until
+ * something else begins. A list of messages repeats earlier ones, and may contain messages that no other line contains.
  */
 const openLines: OpenAgentLines = (context, saved) => {
   const state: GeminiState = { last: null, ...saved };
@@ -75,7 +75,7 @@ const openLines: OpenAgentLines = (context, saved) => {
   };
 };
 
-/** Returns whether the reader understands the line. */
+/** Returns true if the reader understands the line. */
 function readLine(lines: GeminiLines, object: Fields, place: SourcePosition): boolean {
   const { context, state, before } = lines;
   const { sessionId, startTime, kind, directories, parentSessionId, type, $set: set, $rewindTo: target } = object;
@@ -193,7 +193,7 @@ function begin({ context, state, before, known }: GeminiLines, id: string): void
   state.last = id;
 }
 
-/** Returns whether the program wrote this text in the user's name, before the first prompt. */
+/** Returns true if the program wrote this text in the user's name, before the first prompt. */
 function isContext(text: string): boolean {
   return text.trimStart().startsWith('<session_context>');
 }

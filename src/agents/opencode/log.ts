@@ -26,7 +26,7 @@ const partTypes = setOf(
   'text reasoning tool step-start step-finish patch snapshot file agent subtask compaction retry',
 );
 
-/** The plugin writes each message when it is finished, so every line is complete at once. */
+/** The plugin writes each message when it is finished, so every line is immediately complete. */
 const openLines: OpenAgentLines = (context) => ({
   read: ({ session, info, parts }, place) => {
     if (isObject(session)) addSession(context, session);

@@ -1,4 +1,4 @@
-/** opencode, which keeps no log but its own store, so teddy's plugin keeps a journal of each session. */
+/** opencode, which keeps a store instead of a log, so teddy's plugin keeps a journal of each session. */
 import { join } from 'node:path';
 import type { Agent } from '../agent.ts';
 
@@ -20,7 +20,7 @@ export const opencode: Agent = {
     own: ({ readScript }) => readScript('agents/opencode.js'),
     /**
      * When there is a plugin, opencode installs a package for it before it starts, and waits 75 s if there is no
-     * network. Teddy's plugin needs no package, so these files make opencode skip the installation: it checks the
+     * network. teddy's plugin needs no package, so these files make opencode skip the installation: it checks the
      * directory, and the name in the lock file.
      */
     beside: {

@@ -24,7 +24,7 @@ const openLines: OpenAgentLines = (context) => ({
       context.log.leaveOut('lines of bookkeeping');
       return true;
     }
-    // The user chooses a model before anybody speaks; a line there without a parent follows nothing.
+    // The user chooses a model before anybody speaks; at that point, a line without a parent follows nothing.
     const parent = parentId === null ? null : asText(parentId);
     if (!context.branches.begin({ uuid: asText(id), parent })) context.log.leaveOut('repeated lines');
     else {
