@@ -58,8 +58,8 @@ export interface OpenProjectOptions {
   /** Called before each step of a publication; tests simulate a crash in it. */
   onStep?: (step: string) => void;
   /**
-   * `once`: teddy reads HEAD right after opening, and until then neither asks anybody nor waits for anything. `always`:
-   * teddy changes nothing, and reports the current HEAD.
+   * `once`: teddy reads HEAD immediately after opening, and until then neither asks anybody nor waits for anything.
+   * `always`: teddy changes nothing, and reports the current HEAD.
    */
   trustsHead?: 'once' | 'always' | undefined;
   /** By default, the machine's own process tree. */
@@ -150,12 +150,12 @@ export async function openProject({
   };
 }
 
-/** Starts this program once more, for work that nothing waits for. */
+/** Starts another process of this program, for work that nothing waits for. */
 export async function startBeside(words: readonly string[], cwd: string): Promise<void> {
   await (await import('./system/shell/process-group.ts')).startDetached(words, cwd);
 }
 
-/** Opens other agents' logs, and what this clone knows about each. */
+/** Opens other agents' logs, and the stored state of each log in this clone. */
 export function openCapture({ repository, spool }: Project, env: Record<string, string | undefined>): Capture {
   const { commonDir } = repository as OpenedRepository;
   return {
@@ -166,8 +166,8 @@ export function openCapture({ repository, spool }: Project, env: Record<string, 
 }
 
 /**
- * Returns the provider's name in the list, which covers only providers' own endpoints and has Gemini under its maker's
- * name.
+ * Returns the provider's name in the list, which covers only providers' own endpoints and lists Gemini under its
+ * maker's name.
  */
 function listedAs(provider: string, url: string): string | null {
   if (findPreset(provider)?.url !== url) return null;
@@ -243,7 +243,7 @@ export async function openExportDirectory(path: string, cwd: string): Promise<Ex
   return (await import('./system/files/export-file.ts')).exportDirectory(path, cwd);
 }
 
-/** Throws SYSTEM_FAILED when nothing says where the agent's home is. */
+/** Throws SYSTEM_FAILED when nothing reveals the agent's home. */
 export async function openAgentPlace(
   agent: AgentName,
   options: { cwd: string; env: Record<string, string | undefined> },
@@ -266,9 +266,9 @@ export interface ModelOptions {
   stream?: boolean | undefined;
   /** With the manual provider and no file, the user writes the answer in an editor. */
   inEditor: boolean;
-  /** When false, sends no request to choose the model, saves nothing, and uses what is already known. */
+  /** When false, sends no request to choose the model, saves nothing, and uses only facts that are already stored. */
   asksEndpoint?: boolean;
-  /** The directory where relative paths start. */
+  /** The directory to which relative paths refer. */
   cwd: string;
   env: Record<string, string | undefined>;
   stdin: Readable & { isTTY?: boolean | undefined };
@@ -419,7 +419,7 @@ const listTimeoutMs = 1000;
 const telling: readonly string[] = ['openrouter', 'lmstudio', 'llamacpp', 'vllm'];
 
 /**
- * Asks an endpoint that reports it for the model's window, once a day; asks Ollama each time, since it cuts longer
+ * Asks an endpoint that reports it for the model's window, once a day; asks Ollama each time, because it cuts longer
  * requests.
  */
 async function askWindow(
@@ -501,9 +501,9 @@ async function readParameters({ settings }: Project): Promise<ChosenModel['param
 }
 
 /**
- * Returns the preset's own variable, or else `teddy.baseUrl`. The latter belongs to the provider that git config names,
- * or else to the one that is set; any other provider, chosen for one command, would send its key to a foreign server.
- * Throws BAD_SETTING.
+ * Returns the preset's own variable, otherwise `teddy.baseUrl`. The latter belongs to the provider that git config
+ * names, otherwise to the one that is set; any other provider, chosen for one command, would send its key to a foreign
+ * server. Throws BAD_SETTING.
  */
 async function findBaseUrl(
   project: Pick<Project, 'settings' | 'repository'>,
@@ -527,8 +527,8 @@ async function findBaseUrl(
 }
 
 /**
- * Returns the current endpoint's key: from the environment, or else from git's credential helpers for its host. Prompts
- * nobody.
+ * Returns the current endpoint's key: from the environment, otherwise from git's credential helpers for its host. Never
+ * prompts.
  */
 export async function findKey(project: Project, env: Environment): Promise<ApiKey | null> {
   const { value } = await project.settings.find('provider');

@@ -66,7 +66,7 @@ function toOptionRow([names, text]: [string, string]): string[] {
   return [code(names.trim()), escapeTags(text)];
 }
 
-/** Outside of code, Markdown takes `<date>` for a tag and leaves it out. */
+/** Outside code, Markdown takes `<date>` for a tag and omits it. */
 function escapeTags(text: string): string {
   return text
     .split(/(`[^`]*`)/)

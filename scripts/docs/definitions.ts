@@ -1,4 +1,4 @@
-/** Returns the commands, in groups as the pages show them. */
+/** Returns the commands, in the groups that the pages show. */
 import { listOptions, withParameters } from '../../src/cli/command-help.ts';
 import type { CommandPage as Described } from '../../src/cli/command-page.ts';
 import { listCommands } from '../../src/cli/run-cli.ts';
@@ -33,7 +33,7 @@ export function readCommands(): CommandPage[] {
   const pages = definitions.map(toPage);
   const place = ({ group }: CommandPage) =>
     groupOrder.includes(group) ? groupOrder.indexOf(group) : groupOrder.length;
-  // Sorting is stable, so within a group the commands keep the order of their registration.
+  // Sorting is stable, so within a group the commands keep the order in which they are registered.
   return pages.toSorted((a, b) => place(a) - place(b));
 }
 

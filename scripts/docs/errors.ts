@@ -1,4 +1,4 @@
-/** Generates `docs/errors.md`: every code that an error can have, its exit code, what it means, and what to do. */
+/** Generates `docs/errors.md`: every code that an error can have, its exit code, its meaning, and what to do. */
 import { exitCodes, type ErrorCode } from '../../src/errors.ts';
 import { code, generated, renderTable } from './table.ts';
 

@@ -2,7 +2,7 @@
 import { settings, type Setting } from '../../src/session/settings/settings.ts';
 import { code, generated, renderTable, upperFirst } from './table.ts';
 
-/** Settings that need more words than `teddy config` has room for; all others are described as there. */
+/** Settings that need more words than `teddy config` has room for; all others have the description from that command. */
 const meanings: Record<string, string> = {
   provider: 'The [provider](models.md) that answers, such as `openai`, `anthropic` or `manual`.',
   model: "The model's name.",

@@ -1,4 +1,7 @@
-/** A lock file between processes and within one. The process that makes it holds it until that process releases it or dies. */
+/**
+ * A lock file between processes and within one. The process that makes the file holds it until that process releases it
+ * or dies.
+ */
 import { randomBytes } from 'node:crypto';
 import { link, open, readdir, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -31,7 +34,7 @@ export interface Claim {
 export interface Holder {
   pid: number;
   bootId: string;
-  /** Tells apart processes that had the same pid; null when nobody recorded it. */
+  /** Distinguishes processes that had the same pid; null when it was not recorded. */
   startTime: string | null;
   /** Unique to each claim, so a vanished claim never reappears. */
   nonce: string;
@@ -47,7 +50,7 @@ interface TakeOptions extends ClaimOptions {
   renew?: (holder: Holder, before: string) => string;
 }
 
-/** This very process's claims. Any other claim under its pid belongs to an earlier process with the same pid. */
+/** This process's own claims. Any other claim under its pid belongs to an earlier process with the same pid. */
 const own = new Set<string>();
 
 /** Claims `path`, in a directory that must exist. Throws system errors, and then claims nothing. */
@@ -203,7 +206,7 @@ export async function isHeld({ pid, bootId, startTime, nonce }: Holder, options:
 }
 
 /**
- * Removes what dead processes left of their attempts to claim a file that this process holds or that is gone.
+ * Removes what dead processes left behind when they tried to claim a file that this process holds or that is gone.
  * Successors of earlier claims notice that the file has changed.
  */
 export async function removeLeftovers(path: string, options: Processes): Promise<void> {
@@ -220,7 +223,7 @@ export async function removeLeftovers(path: string, options: Processes): Promise
   }
 }
 
-/** Reads who holds the file; null when the file is missing. A file that a crash has damaged has no living holder. */
+/** Reads the holder of the file; null when the file is missing. A file that a crash has damaged has no living holder. */
 export async function readHolder(path: string): Promise<(Holder & { text: string }) | null> {
   const file = await open(path, 'r').catch(fallBackTo(null, 'ENOENT'));
   if (file === null) return null;

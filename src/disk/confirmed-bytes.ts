@@ -26,7 +26,7 @@ export function toConfirmation({ size, hash }: Confirmed): Confirmation {
 }
 
 /**
- * Writes bytes after the confirmed ones, over anything that a failed attempt left there; the bytes are durable when
+ * Writes bytes after the confirmed ones, over anything that a failed attempt left behind; the bytes are durable when
  * this resolves. Throws STAGING_DAMAGED when the file has become shorter, because the write would leave a hole, and
  * ENOENT when the file is gone.
  */

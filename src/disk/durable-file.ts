@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 import { errorCode, fallBackTo } from './system-error.ts';
 
 /**
- * Writes a new file. Sets the final mode last, so nobody else can read the file until its content is complete. Without
- * a mode, the file gets the user's default permissions.
+ * Writes a new file. Sets the final mode last, so that nobody else can read the file until its content is complete.
+ * Without a mode, the file has the user's default permissions.
  */
 export async function writeDurably(path: string, bytes: Uint8Array | string, mode?: number): Promise<void> {
   const file = await open(path, 'wx', mode === undefined ? 0o666 : 0o600);
@@ -69,7 +69,10 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** Makes a directory that only its user can read. An existing one keeps its mode; missing parents get the default mode. */
+/**
+ * Makes a directory that only its user can read. An existing directory keeps its mode; missing parents have the default
+ * mode.
+ */
 export async function makePrivateDirectory(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await mkdir(path, { mode: 0o700 }).catch(fallBackTo(undefined, 'EEXIST'));

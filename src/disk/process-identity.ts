@@ -35,23 +35,24 @@ async function readProcess(pid: number | 'self'): Promise<{ state: string | null
 /** Replaces the boot ID in the name of a record that its process has released to any other process. */
 const releasedBootId = 'left';
 
-/** Returns the name that a record, `<kind>-<pid>-<boot id>-<nonce>.json`, gets when its process releases it. */
+/** Returns the name that a record, `<kind>-<pid>-<boot id>-<nonce>.json`, receives when its process releases it. */
 export function toReleasedName(path: string): string {
   return path.replace(/-(\d+)-[^/]+-([0-9a-f]{8})\.json$/, `-$1-${releasedBootId}-$2.json`);
 }
 
-/** Tells whether a process is at work on a record. This process works on each of its records until it releases the record. */
+/** Returns true if a process is at work on a record. This process works on each of its records until it releases the record. */
 export async function isHeld(pid: number, recordedBootId: string): Promise<boolean> {
   return recordedBootId !== releasedBootId && (pid === process.pid || (await isAlive(pid, recordedBootId)));
 }
 
-/** Tells whether a process other than this one is alive. A start time rules out a later process with the same pid. */
+/** Returns true if a process other than this one is alive. A start time rules out a later process with the same pid. */
 export async function isAlive(
   pid: number,
   recordedBootId: string,
   recordedStartTime: string | null = null,
 ): Promise<boolean> {
-  // This process knows its own records; any other record under its pid belongs to an earlier process with the same pid.
+  // This process recognizes its own records; any other record under its pid belongs to an earlier process with the same
+  // pid.
   if (recordedBootId !== (await readBootId()) || pid === process.pid) return false;
   try {
     process.kill(pid, 0);

@@ -65,7 +65,7 @@ export function renameIfExists(from: string, to: string): Promise<boolean> {
   return rename(from, to).then(() => true, fallBackTo(false, 'ENOENT'));
 }
 
-/** Tells whether the file exists. Throws WRITE_FAILED when the system does not say. */
+/** Returns true if the file exists. Throws WRITE_FAILED when the system does not reveal it. */
 export async function fileExists(path: string): Promise<boolean> {
   return (await stat(path).catch(nullIfGone).catch(throwReadError(path))) !== null;
 }

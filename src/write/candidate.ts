@@ -20,7 +20,7 @@ interface BaseFile {
   bytes: Uint8Array;
   /** Decoded on the first call. */
   text(): string;
-  /** Returns whether the text has this line, ignoring white space around it. */
+  /** Returns true if the text has this line, ignoring white space around it. */
   hasLine(line: string): boolean;
 }
 

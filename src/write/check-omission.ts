@@ -43,7 +43,7 @@ function isWithin(fences: Fence[], offset: number): boolean {
   return fences.some(({ start, end }) => start < offset && offset < end);
 }
 
-/** The patterns that tell whether a line represents omitted lines. */
+/** The patterns that determine whether a line represents omitted lines. */
 
 const codeThing =
   '(?:code|files?|contents?|class|functions?|methods?|modules?|components?|document|implementations?|logic|imports|script|styles|rules|markup|program|tests)';
@@ -106,7 +106,7 @@ function isOmission({ words: text, dotsBefore, dotsBehind, isBracketed }: Inner)
 }
 
 /**
- * Returns whether an omission outside a comment is in brackets, or follows dots and has several words, because
+ * Returns true if an omission outside a comment is in brackets, or follows dots and has several words, because
  * `...existing` spreads an array.
  */
 function isBareOmission(line: string): boolean {

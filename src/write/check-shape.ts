@@ -171,7 +171,7 @@ export function stripWrapper(text: string, kind: FileKind): { text: string; line
 }
 
 /**
- * Returns whether the fence wraps the whole content. A file may also begin with one example and end with another; the
+ * Returns true if the fence wraps the whole content. A file may also begin with one example and end with another; the
  * first fence is then closed before the end.
  */
 function isMarkdownWrapper(text: string, info: string, start: number, end: number): boolean {

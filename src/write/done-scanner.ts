@@ -8,7 +8,7 @@ const nothing = new Uint8Array(0);
 
 export interface ScannerOptions {
   marker: string;
-  /** Whether the target is Markdown, where a marker inside a code fence is text. */
+  /** True when the target is Markdown, where a marker inside a code fence is text. */
   isMarkdown: boolean;
   /** The earlier content of a resumed session; a fence may be open at its end. */
   before?: Uint8Array;
@@ -16,7 +16,7 @@ export interface ScannerOptions {
 
 /** The result of a piece. Each array may share memory with the piece. */
 export interface Scanned {
-  /** Bytes now known to be content; they follow the bytes from earlier calls. */
+  /** Bytes that have proved to be content; they follow the bytes from earlier calls. */
   content: Uint8Array;
   /** The number of line feeds in `content`. */
   lines: number;
@@ -44,7 +44,7 @@ export interface Scanner {
  */
 type Place = 'line' | 'mark' | 'pad' | 'last' | 'text' | 'over';
 
-/** How much of a marker may have arrived, and the bytes held because of it. */
+/** The part of a marker that may have arrived, and the bytes held back because of it. */
 interface Scan {
   mark: Uint8Array;
   /** Null when the target is not Markdown. */
@@ -52,7 +52,7 @@ interface Scan {
   place: Place;
   /** The number of the marker's bytes that have arrived. */
   matched: number;
-  /** The held bytes of earlier pieces. */
+  /** The held bytes from earlier pieces. */
   held: ByteBuffer;
   heldLines: number;
   /** The start of the held bytes in this piece; also 0 when they began in an earlier one. */
@@ -133,7 +133,7 @@ function skipText(scan: Scan, bytes: Uint8Array, from: number): number {
   return at + 1;
 }
 
-/** Returns whether the byte joins the held bytes; if not, it is examined again in the new place. */
+/** Returns true if the byte joins the held bytes; if not, it is examined again in the new place. */
 function goesOn(scan: Scan, byte: number, at: number): boolean {
   const { place } = scan;
   if (place === 'line') return begins(scan, byte, at);

@@ -13,7 +13,7 @@ export function toOwnMarker(random: string): string {
   return marker;
 }
 
-/** Returns whether a line of the text, inside a code fence or not, would pass for the marker. */
+/** Returns true if a line of the text, inside a code fence or not, would pass for the marker. */
 export function hasBareMarker(bytes: Uint8Array, marker: string): boolean {
   const mark = new TextEncoder().encode(marker);
   for (let start = 0; start < bytes.length;) {
@@ -32,7 +32,7 @@ function isMarkerLine(bytes: Uint8Array, start: number, mark: Uint8Array): boole
   return end === bytes.length || bytes[end] === newline;
 }
 
-/** Returns whether the byte is a space, tab or carriage return, which may follow a marker in its line. */
+/** Returns true if the byte is a space, tab or carriage return, which may follow a marker in its line. */
 export function isPadding(byte: number | undefined): boolean {
   return byte === 32 || byte === 9 || byte === 13;
 }

@@ -17,13 +17,13 @@ const tilde = 126;
 type Part = 'indent' | 'run' | 'info' | 'end' | 'text';
 
 export interface FenceTracker {
-  /** Returns whether a fence is open, according to the complete lines. */
+  /** Returns true if a fence is open, according to the complete lines. */
   isOpen(): boolean;
   /** Takes the next byte. Returns false when nothing matters until the line ends. */
   take(byte: number): boolean;
 }
 
-/** The open fence, and how much of a fence the current line contains. */
+/** The open fence, and the part of a fence in the current line. */
 interface Fences {
   /** The open fence's mark; 0 when there is none. */
   openMark: number;

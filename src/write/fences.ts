@@ -1,9 +1,9 @@
 /** Finds fenced code in Markdown. */
 
 export interface Fence {
-  /** Offset of the opening line. */
+  /** The offset of the opening line. */
   start: number;
-  /** Offset after the closing line, or the end of the text. */
+  /** The offset after the closing line, or the end of the text. */
   end: number;
   isClosed: boolean;
   /** The text after the opening marks: `ts`. */
@@ -55,7 +55,7 @@ function toFence({ start, info }: Mark, end: number, isClosed: boolean): Fence {
 }
 
 /**
- * Returns whether the line can open a fence. After four spaces the line is indented code, unless it continues a list; a
+ * Returns true if the line can open a fence. After four spaces the line is indented code, unless it continues a list; a
  * code span's marks are not a fence.
  */
 function canOpen({ prefix, marks, info }: Mark): boolean {
@@ -66,7 +66,7 @@ function closes({ prefix, marks, info }: Mark, open: Mark): boolean {
   return info === '' && marks.startsWith(open.marks) && !/[^ \t>]/.test(prefix);
 }
 
-/** Returns whether the lines end the quotation or list item that contains the fence. */
+/** Returns true if the lines end the quotation or list item that contains the fence. */
 function hasLeft({ prefix }: Mark, lines: string): boolean {
   if (prefix.includes('>')) return /^[ \t]*[^\s>]/m.test(lines);
   const isNested = prefix.trim() !== '' || /^(?: {4}|\t)/.test(prefix);

@@ -8,7 +8,7 @@ const around = 2;
 const maxShownLength = 200;
 
 /**
- * Shows each finding with two lines of context, and says how many more findings there are. `content` is the content as
+ * Shows each finding with two lines of context, and the number of further findings. `content` is the content as
  * received.
  */
 export function renderFindings(

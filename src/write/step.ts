@@ -94,9 +94,9 @@ export function step(write: Write, event: Event): Step {
   }
 }
 
-/** Returns whether the session has been idle too long to keep its slot. */
+/** Returns true if the session has been idle too long to keep its slot. */
 export function isExpired({ phase, activityAt }: WriteState, { idleExpiryMs }: Limits, nowMs: number): boolean {
-  // Otherwise, setting the clock back would hold the slot for as long as the clock was set back.
+  // Otherwise, setting the clock back would occupy the slot for as long as the clock was set back.
   return !isOver(phase) && Math.abs(nowMs - activityAt) >= idleExpiryMs;
 }
 

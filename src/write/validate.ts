@@ -46,8 +46,8 @@ export interface Validation {
 }
 
 /**
- * Runs all applicable checks, so that the user or model that corrects the content learns everything at once. With
- * `repair`, invalid UTF-8 becomes U+FFFD and is not a finding. Throws only what the validators throw.
+ * Runs all applicable checks, so that the user or model that corrects the content learns about everything in one round.
+ * With `repair`, invalid UTF-8 becomes U+FFFD and is not a finding. Throws only the errors of the validators.
  */
 export async function validateContent(
   { path, operation, content, base }: Content,
@@ -94,7 +94,7 @@ interface Prepared {
   /** The number of lines removed before the content. */
   lines: number;
   notes: string[];
-  /** Describes the repair; null without one. */
+  /** Describes the repair; null when there was none. */
   repaired: string | null;
 }
 
@@ -211,7 +211,7 @@ async function findKnown({ path, base }: Candidate, syntax: SyntaxChecker): Prom
   return new Set(verdict === null || 'skipped' in verdict ? [] : toErrorKeys(verdict, base.text()));
 }
 
-/** Returns a key for each error: an equal message at equal text is one error, even if it has moved. */
+/** Returns a key for each error: an equal message at equal text is the same error, even if it has moved. */
 function toErrorKeys(findings: Finding[], text: string): string[] {
   const lines = takeLines(text, new Set(findings.flatMap(({ line }) => line ?? [])));
   return findings.map(({ message, line }) => `${message}\n${lines.get(line ?? 0)?.trim() ?? ''}`);

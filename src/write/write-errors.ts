@@ -53,7 +53,7 @@ export class OffsetMismatch extends TeddyError {
   }
 }
 
-/** Returns whether the disk was full or not writable, and may accept these bytes later. */
+/** Returns true if the disk was full or not writable, and may accept these bytes later. */
 export function isDiskError(error: unknown): error is TeddyError {
   return error instanceof TeddyError && (error.code === 'DISK_FULL' || error.code === 'WRITE_FAILED');
 }

@@ -25,15 +25,15 @@ export interface WriteRecord {
   target: RepoPath;
   operation: Operation;
   /**
-   * The absolute path of the target's work tree; null when no work tree has the line checked out and only its branch
-   * gets the file.
+   * The absolute path of the target's work tree; null when no work tree has the line checked out, so that only its
+   * branch receives the file.
    */
   root: string | null;
-  /** Whether the target's work tree is linked; a linked one cannot be replaced once it is gone. */
+  /** True when the target's work tree is linked; a linked one cannot be replaced once it is gone. */
   isLinked: boolean;
   /** The line for the entry; null for the session named `writes`. */
   line: { ref: RefName; session: SessionId } | null;
-  /** Whether the request could have named a line but did not; all such sessions count as one line. */
+  /** True when the request could have named a line but did not; all such sessions count as one line. */
   isUnnamed?: boolean;
   /** Null when there was no target. */
   base: Base | null;
@@ -43,19 +43,19 @@ export interface WriteRecord {
   writer?: { provider: string; model: string };
   /** ISO 8601. */
   begunAt: string;
-  /** The process that began or last resumed the session. */
+  /** The ID of the process that began or last resumed the session. */
   pid: number;
   bootId: string;
   /** Identifies the process even if another one has its pid by now; absent in older records. */
   startTime?: string | null;
   nonce?: string;
-  /** Whether that process receives the content, so that its end orphans the session. One-shot commands do not. */
+  /** True when that process receives the content, so that its end orphans the session. One-shot commands do not. */
   hasController: boolean;
 }
 
 type Claims = Pick<WriteRecord, 'line' | 'root' | 'target' | 'isUnnamed'>;
 
-/** Returns whether two sessions cannot be open together, because they belong to one line or write one file. */
+/** Returns true if two sessions cannot be open together, because they belong to one line or write one file. */
 export function areRivals(one: Claims, other: Claims): boolean {
   const isOneFile = one.root !== null && one.root === other.root && one.target === other.target;
   return isOneFile || lineOf(one) === lineOf(other) || (one.isUnnamed === true && other.isUnnamed === true);
@@ -65,13 +65,13 @@ function lineOf({ line }: Claims): RefName | null {
   return line === null || (isForWrites(line.session) && line.ref === mainLineRef(line.session)) ? null : line.ref;
 }
 
-/** Returns whether this is a session for files that belong to no other session. */
+/** Returns true if this is a session for files that belong to no other session. */
 export function isForWrites(session: SessionId): boolean {
   return /^\d{8}-writes(?:-\d+)?$/.test(session);
 }
 
 /**
- * `installing`: teddy is replacing or has replaced the target; its sha256 tells which. `installed`: the target is in
+ * `installing`: teddy is replacing or has replaced the target; its sha256 shows which. `installed`: the target is in
  * place, but its entry may not be on the line yet. The last four are final.
  */
 export const phases = [
@@ -96,7 +96,7 @@ interface Skipped {
   reason: string;
 }
 
-/** How each check ended, or why it did not run. */
+/** The outcome of each check, or the reason why it did not run. */
 export interface ValidationSummary {
   passed: string[];
   failed: string[];
@@ -125,7 +125,7 @@ export interface Install {
   summary: ValidationSummary;
   /** Notes on changes to the content, or on content accepted despite a finding. */
   notes: string[];
-  /** Whether teddy writes the content despite its findings. */
+  /** True when teddy writes the content despite its findings. */
   isForced: boolean;
 }
 
@@ -183,11 +183,11 @@ export interface Write {
   /** When content last arrived, or the session began. */
   contentAtMs: number;
   prompts: number;
-  /** Whether teddy has already asked the writer during this silence. */
+  /** True when teddy has already asked the writer during this silence. */
   isPrompted: boolean;
 }
 
-/** Returns whether the text is a UUID v4. Nothing else is a write session's ID, or is ever joined to a path. */
+/** Returns true if the text is a UUID v4. Nothing else is a write session's ID, or is ever joined to a path. */
 export function isWriteId(text: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text);
 }
