@@ -170,7 +170,7 @@ function findSystemError(error: unknown): SystemError | null {
 /**
  * Turns a failure of the environment into an error with a code and a hint; returns null for any other error. Returns
  * teddy's own errors unchanged, except when the process could not open more files, because the code that raised the
- * error could not tell that the file itself is fine.
+ * error could not see that the file itself is fine.
  */
 export function toWorldError(error: unknown): TeddyError | null {
   const found = findSystemError(error);

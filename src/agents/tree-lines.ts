@@ -13,7 +13,7 @@ export function isTreeLine(line: Fields): boolean {
   return 'sessionId' in line && !('payload' in line);
 }
 
-/** Only Qwen Code writes such lines. */
+/** Only Qwen Code writes lines like this. */
 export function isQwenLine({ message, subtype }: Fields): boolean {
   return Array.isArray(fieldsOf(message)['parts']) || subtype === 'ui_telemetry' || subtype === 'attribution_snapshot';
 }

@@ -7,7 +7,7 @@ import type { CommandPage, Completion, OptionFacts, OptionSpec, ParameterSpec } 
 import type { CliContext } from './context.ts';
 
 interface ValueFacts extends OptionFacts {
-  /** The value as help shows it: `<n>`; or `[=name]` if the user may also give the option without a value. */
+  /** The value as help shows it: `<n>`; or `[=name]` if the user may also omit the value. */
   value: `<${string}>` | `[=${string}]`;
 }
 

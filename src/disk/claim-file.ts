@@ -22,7 +22,7 @@ export interface Processes {
 }
 
 export interface ClaimOptions extends Processes {
-  /** Called after each step of a takeover, so that a test can crash there. */
+  /** Called after each step of a takeover, so that a test can simulate a crash at that step. */
   onStep?: ((step: string) => void) | undefined;
 }
 

@@ -41,7 +41,7 @@ export async function openBundle(path: string, { cwd, env }: { cwd: string; env:
   }
 }
 
-/** Finds git's reason, which git prints before the line that says it gave up. */
+/** Finds git's reason, which git prints before the line about giving up. */
 function toReason(stderr: string): string {
   if (stderr.includes('prerequisite commits')) return 'it builds on commits that it does not contain.';
   return (

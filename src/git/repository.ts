@@ -30,7 +30,7 @@ export interface OpenOptions {
   cwd: string;
   env: Environment;
   trace?: (line: string) => void;
-  /** Called at each step of a publication, so that a test can crash there. */
+  /** Called at each step of a publication, so that a test can simulate a crash at that step. */
   onStep?: (step: string) => void;
   /**
    * Avoids asking git for HEAD again after the discovery. `once`: the caller looks at HEAD immediately, so the first

@@ -34,7 +34,7 @@ export interface StoreOptions {
   /** The user's environment. */
   env: Environment;
   settings(): Promise<ReadonlyMap<string, GitSetting>>;
-  /** Called at each durable step, so that a test can crash there. */
+  /** Called at each durable step, so that a test can simulate a crash at that step. */
   onStep?: ((step: string) => void) | undefined;
 }
 
@@ -214,7 +214,7 @@ async function findReachable(git: GitRunner, text: string, from: Oid, not: reado
 
 /** Yields a branch with its history as one file that `git clone` and `git fetch` accept as a remote. */
 async function* createBundle(git: GitRunner, commonDir: string, ref: RefName): AsyncIterable<Uint8Array> {
-  // git would make such a bundle, but nobody could open it.
+  // git would make the bundle, but nobody could open it.
   if ((await readShallow(commonDir)) !== '') {
     throw new TeddyError(
       'DAMAGED_SESSION',
@@ -287,7 +287,7 @@ function toVariables(role: 'AUTHOR' | 'COMMITTER', ident: string): Record<string
   return { [`GIT_${role}_NAME`]: name, [`GIT_${role}_EMAIL`]: email, [`GIT_${role}_DATE`]: `@${date}` };
 }
 
-/** Reads the names once; they do not change within a command. Each commit gets its own time, unless the user set one. */
+/** Reads the names once; they do not change within a command. Each commit has its own time, unless the user set one. */
 function identReader(
   git: GitRunner,
   env: Environment,
@@ -311,7 +311,7 @@ async function readIdent(
 ): Promise<Ident> {
   const known = await settings();
   const names = [...Object.keys(env).filter((key) => env[key] !== undefined), ...known.keys()];
-  // Without any such setting, author and committer are equal, and one process is enough.
+  // Without any of these settings, author and committer are equal, and one process is enough.
   if (!names.some((name) => /^(?:GIT_(?:AUTHOR|COMMITTER)_|(?:author|committer)\.)/.test(name))) {
     const both = toPlainIdent(env, known) ?? (await readVariable(git, 'GIT_COMMITTER_IDENT'));
     return { author: both, committer: both };

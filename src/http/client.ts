@@ -214,6 +214,6 @@ function hintOf(code: string): string | undefined {
   if (code === 'UNKNOWN_WRITE') return '`teddy write list` lists the write sessions.';
   if (code === 'CONTENT_TOO_LARGE')
     return "Or raise the limit in the server's repository: `git config teddy.write.maxBytes`.";
-  // The message already says what was wrong with the request.
+  // The message already explains what was wrong with the request.
   return toErrorStatus(code as ErrorCode) === 500 ? "See the server's log for details." : undefined;
 }

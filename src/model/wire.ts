@@ -88,7 +88,7 @@ async function send(endpoint: Endpoint, { url, body, signal, isAnswer }: Sending
   return toStream(response, { url, isAnswer, quote: (text) => quoteWords(text, endpoint) });
 }
 
-/** Throws WireError for everything but success. Sends the endpoint's key, if the caller gives an endpoint. */
+/** Throws WireError for everything but success. Sends the endpoint's key, if the caller passes an endpoint. */
 async function ask(url: string, endpoint: Endpoint | null, init: WebRequest): Promise<Response> {
   const keyed = endpoint === null ? {} : keyHeaders(endpoint);
   const headers = { accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'teddy', ...keyed };

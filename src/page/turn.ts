@@ -89,7 +89,7 @@ function isJudged(turn: PageTurn, { report }: PageReport): boolean {
   return isRejected(report) && lastWord(turn) === 'rejected';
 }
 
-/** The agent gives the task, and another model may answer. */
+/** The agent sets the task, and another model may answer. */
 function renderSubAgent(parts: readonly PagePart[], turn: PageTurn): Html | null {
   const body = parts.flatMap((part) => renderPart(part, { ...turn, author: 'Task', model: null }, null) ?? []);
   return body.length === 0 ? null : fold('What it said and did', countOf(parts.length, 'part'), false, body);

@@ -3,7 +3,7 @@ import type { AgentName } from '../agents/agents.ts';
 
 export interface AgentState {
   name: AgentName;
-  /** The name that people know, such as `Claude Code`. */
+  /** The name that people use, such as `Claude Code`. */
   title: string;
   /** The path of the executable on PATH; null when it is not installed. */
   program: string | null;

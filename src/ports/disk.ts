@@ -142,7 +142,7 @@ export interface AnswerTarget {
 }
 
 /**
- * An answer that teddy saves to disk as it arrives. No method throws: if the disk fails, a notice says so, and the
+ * An answer that teddy saves to disk as it arrives. No method throws: if the disk fails, a notice reports it, and the
  * answer stays in memory.
  */
 export interface StagedAnswer {

@@ -501,9 +501,9 @@ export interface Remotes {
     options: TransferOptions,
   ): Promise<{ refs: RefTip[]; isEmpty: boolean }>;
   /**
-   * Fetches refs from the remote to `refs/teddy/quarantine/` and replaces the refs there. Moves no other ref, fetches
-   * no tags and does not write FETCH_HEAD. Checks objects as `transfer.fsckObjects` does. Throws HOSTILE_SESSION when
-   * git refuses them.
+   * Fetches refs from the remote to `refs/teddy/quarantine/` and replaces the existing ones. Moves no other ref,
+   * fetches no tags and does not write FETCH_HEAD. Checks objects as `transfer.fsckObjects` does. Throws
+   * HOSTILE_SESSION when git refuses them.
    */
   fetch(remote: string, refs: readonly { from: RefName; to: RefName }[], options: TransferOptions): Promise<void>;
   /**
@@ -630,10 +630,7 @@ export interface Workspace {
   head(): Promise<Head>;
   /** Returns true if HEAD is currently on the branch. */
   isOn(ref: RefName): Promise<boolean>;
-  /**
-   * Returns `rebase`, `merge`, ... when such a git operation is in progress, including when any work tree is rebasing
-   * `ref`.
-   */
+  /** Returns the git operation in progress: `rebase`, `merge`, ... Also reports a rebase of `ref` in any work tree. */
   operationInProgress(ref: RefName | null): Promise<string | null>;
   /** Returns the status; with `path`, only that file's status, without looking at any other file. */
   status(options: { untracked: boolean; path?: RepoPath }): Promise<WorkspaceStatus>;

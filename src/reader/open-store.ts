@@ -271,7 +271,7 @@ async function findGitdir(options: RepositoryOptions): Promise<string> {
   );
 }
 
-/** Throws UNKNOWN_FORMAT, because isomorphic-git would find no ref or object and not say why. */
+/** Throws UNKNOWN_FORMAT, because isomorphic-git would find no ref or object and not explain why. */
 async function refuseOtherFormats(options: RepositoryOptions, gitdir: string): Promise<void> {
   const { fs } = options;
   const setting = async (path: string) => String((await getConfig({ fs, gitdir, path })) ?? '').toLowerCase();

@@ -5,7 +5,7 @@ import type { Clock, Ids, Hash } from '../ports/project.ts';
 const counterEnd = 0x1000;
 
 /**
- * Entries get UUIDs of version 7 (RFC 9562). Within one process they ascend strictly, also as text, even within a
+ * Entries have UUIDs of version 7 (RFC 9562). Within one process they ascend strictly, also as text, even within a
  * millisecond and when the clock goes back: the 12 bits after the version are a counter that starts at random in each
  * millisecond.
  */

@@ -129,7 +129,7 @@ export async function readSteps(
   };
 }
 
-/** Returns true if the commit's parent is missing here; `git rev-list` does not report such a parent. */
+/** Returns true if the commit's parent is missing here; `git rev-list` does not report a missing parent. */
 async function isFirstHere(store: Walks, { commit, parent }: Step): Promise<boolean> {
   if (parent === null) return (await store.readCommit(commit)).parents.length > 0;
   return (await store.readSize(parent)) === null;

@@ -7,7 +7,7 @@ import { findFences, type Fence } from './fences.ts';
 import { locator } from './positions.ts';
 import type { Finding } from './write.ts';
 
-/** Every such line contains one of these words ... */
+/** Each of these lines contains one of these words ... */
 const candidate =
   /unchanged|existing|truncated|omitted|remain|previous|original|snip|brevity|as before|as above|\bsame\b|\brest\b|\bother\b|\bmore\b|\bkeep\b|implementation|continue/gi;
 /** ... and begins like a comment or in brackets, or contains dots. */

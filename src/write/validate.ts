@@ -103,7 +103,7 @@ function prepare(came: Candidate, repair: boolean): Prepared {
   const { candidate: whole, repaired } = repair ? repairBytes(came) : { candidate: came, repaired: null };
   const unwrapped = stripWrapper(whole.text, whole.kind);
   const { base, operation } = whole;
-  // The target itself may have such a fence.
+  // The target itself may have a fence around its content.
   const isWrapped = base !== null && operation === 'overwrite' && stripWrapper(base.text(), whole.kind) !== null;
   const isKept = unwrapped === null || unwrapped.text === '' || isWrapped;
   const candidate = isKept ? whole : { ...whole, text: unwrapped.text, bytes: stripBytes(whole, unwrapped.text) };

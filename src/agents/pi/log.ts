@@ -76,7 +76,7 @@ function readMessage(context: AgentContext, records: AgentRecords, message: Fiel
 function readAnswer(context: AgentContext, records: AgentRecords, message: Fields, { id, line }: LineName): void {
   const answer = asText(id) ?? `line ${line}`;
   const { content, stopReason, errorMessage, model, provider, usage } = message;
-  // The line's first record gets the line's ID.
+  // The line's first record takes the line's ID.
   let first: unknown = id;
   const own = (): unknown => {
     const given = first;

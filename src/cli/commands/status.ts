@@ -161,7 +161,7 @@ function describeState(status: Status): string[] {
   return [`Turn ${turn.turn} is closed${part}.${end === null ? '' : ` ${end}.`}`];
 }
 
-/** Says where the turn's code went, without a final period. Returns null when the code is nowhere else yet. */
+/** Describes where the turn's code went, without a final period. Returns null when the code is nowhere else yet. */
 function describeEnd({ hasLanded, lost, committed }: Status): string | null {
   if (lost !== null) {
     const oids = lost.landed.map((oid) => oid.slice(0, 10)).join(', ');

@@ -34,7 +34,7 @@ function toLineWord({ ref, session }: NamedLine): string {
   return ref === mainLineRef(session) ? session : shortRef(ref);
 }
 
-/** Suggests how to get back to the earlier HEAD; `root` is another work tree if the HEAD was there. */
+/** Suggests how to get back to the earlier HEAD; `root` is another work tree if that HEAD was in it. */
 export function suggestWayBack(terminal: Terminal, before: Head | undefined, root?: string): void {
   if (before === undefined || (before.ref === null && before.oid === null)) return;
   const place = before.ref === null ? `--detach ${before.oid?.slice(0, 12)}` : toShellWord(shortRef(before.ref));

@@ -5,7 +5,7 @@ import type { Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
 import type { SteeringText } from '../../workflow/line/foreign-texts.ts';
 
-/** Shows each problem with its place in the plan, so that an editor can jump there. */
+/** Shows each problem with its position in the plan, so that an editor can jump to it. */
 export function showProblems(terminal: Terminal, problems: readonly Problem[]): void {
   for (const { line, column, message, hint } of problems) {
     terminal.say(`${terminal.style('red', 'plan.md', 'stderr')}:${line}:${column}: ${toVisible(message)}`);

@@ -66,7 +66,7 @@ function escapeProperty(text: string): string {
   return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }
 
-/** Fences the output between two lines that make the runner ignore commands. Nobody else can know `token`. */
+/** Fences the output between two lines that make the runner ignore commands. Nobody else can guess `token`. */
 export function fenceOutput(text: string, token: string): string {
   return `::stop-commands::${token}\n${text.endsWith('\n') ? text : `${text}\n`}::${token}::\n`;
 }

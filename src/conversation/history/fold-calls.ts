@@ -103,7 +103,7 @@ function toInput(input: unknown): Record<string, unknown> {
   return input === undefined || input === null ? {} : { input };
 }
 
-/** The stand-in gets its ID only when it is certain to stay. */
+/** The stand-in receives its ID only when it is certain to stay. */
 function toMissing(timestamp: string): HistoryResult {
   return { id: '', timestamp, output: missingOutput, isError: true, isSynthetic: true };
 }

@@ -1,4 +1,4 @@
-/** Imports an agent's complete log, from its first line to its last, with the reader that also follows such logs. */
+/** Imports an agent's complete log, from its first line to its last, with the reader that also follows the agent's logs. */
 import type { AgentLogOptions, AgentLogReader } from './agent-log.ts';
 import type { MeasuredImporter } from './import-context.ts';
 import { openLines, type LineCutter, type SourceLine } from './import-lines.ts';
@@ -8,7 +8,7 @@ import { openRewindFinder } from './rewinds.ts';
 
 /** A document that an agent writes instead of separate lines. */
 export interface AgentDocument {
-  /** Returns true if a text's first 1 KiB shows that the text is such a document. */
+  /** Returns true if a text's first 1 KiB shows that the text is a document of this agent. */
   isIts(head: string): boolean;
   /** Returns the log line that a part represents; null for a part that is not a line. */
   toLine(part: JsonPart): string | null;

@@ -78,7 +78,7 @@ export function openOpenaiImporter(options: ImportOptions): MeasuredImporter {
   });
 }
 
-/** Keeps the source of voice records and of a front end's records; everything else gets the source `import`. */
+/** Keeps the source of voice records and of a front end's records; sets the source of everything else to `import`. */
 export function openJsonlImporter(options: ImportOptions): MeasuredImporter {
   const context = openContext('jsonl', options);
   const cutter = openLines();

@@ -46,7 +46,7 @@ export interface UnitRecords {
   think(answer: string | null, record: ThinkingRecord): void;
   call(answer: string | null, key: string, record: ToolUseRecord, place: SourcePosition): void;
   result(key: string, record: LooseResult, place: SourcePosition): void;
-  /** Adds the plan that an answer submits: the one with the plan's call, else the one with this name, else the next. */
+  /** Adds the plan that an answer submits: the one with the plan's call, or with this name, or the next one. */
   plan(answer: string | null, record: PlanRecord, text: string): void;
   /** With `usage`, the record becomes a separate unit. */
   aside(record: Aside, usage?: UnitUsage): void;
@@ -91,7 +91,7 @@ interface Units {
 
 /**
  * `follows` is true when teddy reads the log while the agent writes it. A note without a neighbor then becomes a unit
- * at once, and a result whose call no longer waits becomes a note.
+ * immediately, and a result whose call no longer waits becomes a note.
  */
 export function openUnits(log: ImportLog, ids: ImportIds, { follows = false, begun = 0 } = {}): ImportUnits {
   const units: Units = { log, ids, follows, begun, ready: [], queue: [], asides: [], waiting: new Map(), messages: 0 };

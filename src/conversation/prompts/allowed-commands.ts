@@ -58,7 +58,7 @@ function splitWords(command: string): string[] | null {
   return plainWord.test(words[0] ?? '') ? words : null;
 }
 
-/** Exports the whole branch, so that the bundle needs no other commits. */
+/** Returns the program and its first argument, with a script's name; each must be a plain word. */
 function toFirstWords([program = '', next = '', script = '']: string[]): string[] | null {
   const name = program.slice(program.lastIndexOf('/') + 1);
   if ([runners, interpreters, changers].some((names) => names.test(name)) || !plainWord.test(next)) return null;

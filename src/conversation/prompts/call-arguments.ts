@@ -30,7 +30,7 @@ export function parseArguments<Call extends object>(
   return { problem: `${call}. Call ${name} again with ${names.join(', ')}.` };
 }
 
-/** Omits null parameters, because some models list all of them. A tool without required arguments may get no text. */
+/** Omits null parameters, because some models list all of them. A tool without required arguments may receive no text. */
 function readArguments(text: string): Values | null {
   const values = text.trim() === '' ? {} : parseObject(text);
   return values && Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));

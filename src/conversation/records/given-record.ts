@@ -12,7 +12,7 @@ type Given<Known> = Known extends KnownRecord
   ? Omit<Known, Optional> & Partial<Pick<Known, Extract<keyof Known, Optional>>>
   : never;
 
-/** A record without an ID gets one that is the same for equal words at equal times. */
+/** A record without an ID receives one that is the same for equal words at equal times. */
 export type GivenRecord = Given<KnownRecord>;
 
 /** `now` is the ISO 8601 time for records without one. Throws BAD_RECORD. */

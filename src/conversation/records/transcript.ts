@@ -78,7 +78,7 @@ export function endsDenied(records: readonly TranscriptRecord[]): boolean {
   return afterLastMessage(records).findLast((record) => record.type === 'tool_result')?.reason === 'denied';
 }
 
-/** Returns true if another agent made the turn's plan; teddy does not execute such a plan. */
+/** Returns true if another agent made the turn's plan; teddy does not execute that plan. */
 export function hasAgentPlan(records: readonly TranscriptRecord[]): boolean {
   return records.some(({ type }) => type === 'plan');
 }

@@ -24,7 +24,7 @@ export interface ObjectWriterOptions {
   objectFormat: 'sha1' | 'sha256';
   /** `core.sharedRepository`, as configured. */
   shared?: string | undefined;
-  /** Called at each step, so that a test can crash there. */
+  /** Called at each step, so that a test can simulate a crash at that step. */
   onStep?: ((step: string) => void) | undefined;
 }
 

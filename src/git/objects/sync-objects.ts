@@ -17,7 +17,7 @@ export async function withDurableNames<Value>(objectsDir: string, make: () => Pr
   return made;
 }
 
-/** Returns 0 for a folder removed by `git gc`, because such a folder was empty. */
+/** Returns 0 for a folder that `git gc` removed, because the folder was empty. */
 async function changedMs(dir: string): Promise<number> {
   return stat(dir).then(
     ({ mtimeMs }) => mtimeMs,

@@ -41,7 +41,7 @@ type ReleaseLocks = (atWork: AtWork) => Promise<boolean>;
 
 /**
  * Runs `move` under a note of the refs that it moves. Passes `move` a function that releases the locks of a git that
- * died during the move. Keeps the note while such a lock may still exist.
+ * died during the move. Keeps the note while one of these locks may still exist.
  */
 export async function withRefRecord<Value>(
   git: GitRunner,

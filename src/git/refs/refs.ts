@@ -112,7 +112,7 @@ export async function findCommits(git: GitRunner, text: string, prefixes: string
   return rows === '' ? [] : rows.split('\n').map(parseOid);
 }
 
-/** Appends `**` to a prefix with a glob, because git no longer treats such a pattern as a prefix. */
+/** Appends `**` to a prefix with a glob, because git no longer treats a pattern as a prefix. */
 function toPattern(prefix: string): string {
   return prefix.includes('*') && prefix.endsWith('/') ? `${prefix}**` : prefix;
 }
@@ -144,7 +144,7 @@ function toRefError(updates: RefUpdate[], refusal: string): TeddyError {
   return new TeddyError('GIT_FAILED', `git could not move ${names}: ${said.split('\n').slice(0, 3).join(' ')}`);
 }
 
-/** Reports a foreign lock with its age; teddy never removes such a lock. */
+/** Reports a foreign lock with its age; teddy never removes foreign locks. */
 export async function toLockError(lock: string): Promise<TeddyError> {
   const since = await stat(lock).then(
     (found) => ` for ${Math.max(0, Math.round((Date.now() - found.mtimeMs) / 1000))} s`,

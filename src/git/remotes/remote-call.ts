@@ -169,7 +169,7 @@ export async function findRemote(
 ): Promise<RemoteAddress> {
   const label = hideCredentials(remote);
   if (names.includes(remote) && !remote.startsWith('-')) return { argument: remote, label, isNamed: true };
-  // git would treat such a name as an option, in some commands even after `--`.
+  // git would treat this name as an option, in some commands even after `--`.
   if (remote === '' || remote.startsWith('-')) throw toUnknown(label, names);
   const path = resolve(cwd, remote);
   if (isPath(remote) && existsSync(path)) return { argument: path, label, isNamed: false };

@@ -26,7 +26,7 @@ export interface RemotesOptions {
   settings(): Promise<ReadonlyMap<string, GitSetting>>;
   /** The user's current directory. */
   cwd: string;
-  /** Called after each transfer, so that a test can crash there. */
+  /** Called after each transfer, so that a test can simulate a crash at that point. */
   onStep?: ((step: string) => void) | undefined;
 }
 
@@ -68,8 +68,8 @@ type Release = () => Promise<unknown>;
 type Transfer = Pick<RemotesOptions, 'git' | 'layout'> & { address: RemoteAddress };
 
 /**
- * Runs a transfer in such a way that a git process that is killed, alone or with teddy, leaves no lock on `refs`.
- * Passes `transfer` a function that releases the locks of its own git.
+ * Runs a transfer so that a git process that is killed, alone or with teddy, leaves no lock on `refs`. Passes
+ * `transfer` a function that releases the locks of its own git.
  */
 function withRefLocks<Value>(
   { git, layout }: Transfer,

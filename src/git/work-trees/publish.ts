@@ -27,7 +27,7 @@ import type { GitRunner } from '../run/run.ts';
 export interface PublishOptions {
   git: GitRunner;
   layout: RepositoryLayout & { root: string };
-  /** Called before each step, so that a test can crash there. */
+  /** Called before each step, so that a test can simulate a crash at that step. */
   onStep?: ((step: string) => void) | undefined;
 }
 

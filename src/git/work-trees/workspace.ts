@@ -177,7 +177,7 @@ async function snapshotTree(git: GitRunner, env: { GIT_INDEX_FILE: string }, exc
   return parseOid(await git.text(['write-tree'], { env }));
 }
 
-/** Drops paths behind a symbolic link: git tracks no files there and refuses to say whether such a path is ignored. */
+/** Drops paths behind a symbolic link: git tracks no files behind it and refuses to report whether such a path is ignored. */
 async function withoutPathsBehindLinks(root: string, paths: RepoPath[]): Promise<RepoPath[]> {
   const links = new Map<string, Promise<boolean>>();
   const isLink = async (path: string) => (await lstatIfThere(join(root, path)))?.isSymbolicLink() === true;

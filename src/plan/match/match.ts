@@ -156,7 +156,7 @@ function listEndings(text: string): LineEnding[] {
 
 /**
  * Replaces places that are in order and do not overlap. In a file with mixed endings, an unchanged line keeps its
- * ending, and a new line gets the ending of the line that it replaces, otherwise of the line before it. `own` contains
+ * ending, and a new line takes the ending of the line that it replaces, otherwise of the line before it. `own` contains
  * the plan's endings, for a file without any.
  */
 function replaceEnded({ text, endings }: EndedText, replaced: Replaced[], own: LineEnding[]): EndedText {

@@ -110,7 +110,7 @@ function readTitle(reading: Reading, { before, title, sections }: Outline): void
   );
 }
 
-/** Reads the bullets directly after the title. Ignores all other text there, except for a second title. */
+/** Reads the bullets directly after the title. Ignores all other text before the first section, except for a second title. */
 function readMetadata(reading: Reading, preamble: Block[]): Record<string, string> {
   const entries: [string, string][] = [];
   let ignored: Block | undefined;

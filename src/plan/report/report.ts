@@ -112,7 +112,7 @@ export const reportFields = object({
 });
 export interface Report extends ValueOf<typeof reportFields> {}
 
-/** Returns text such as `1 of 2 actions was not run`; null when all actions ran, or the error already gives the reason. */
+/** Returns text such as `1 of 2 actions was not run`; null when all actions ran, or the error already states the reason. */
 export function describeNotRun({
   run_summary,
   action_logs,

@@ -72,7 +72,7 @@ export function coversPath(target: Target): (path: string) => boolean {
   }
 }
 
-/** Returns true if a file is teddy's own; the tree contains such files too. */
+/** Returns true if a file is teddy's own; the tree contains these files too. */
 export function isOwn(path: string): boolean {
   return path.startsWith('.teddy/');
 }

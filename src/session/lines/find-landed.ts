@@ -43,7 +43,7 @@ export async function findLanded(
 
 /**
  * Reads the tips of the default branches, of HEAD's branch, and of each branch, by name, from which one of these
- * sessions started; when such a branch is gone, of its possible replacements.
+ * sessions started; when that branch is gone, of its possible replacements.
  */
 export async function readBaseTips(
   project: SessionSource,

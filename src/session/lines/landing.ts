@@ -75,7 +75,7 @@ export interface OtherTargets {
    */
   remote: string | null;
   /**
-   * The default branch, else the local branches that contain the commit from which the session started; without
+   * The default branch, otherwise the local branches that contain the commit from which the session started; without
    * `refs/heads/`.
    */
   branches: string[];

@@ -17,7 +17,7 @@ export interface OrderFacts {
   latest: TurnStatus | null;
   /** True when the turn has a message from the user; null when that is unknown. */
   hasMessage: boolean | null;
-  /** True when another agent made the entry's plan; such a plan answers no message and may begin a turn. */
+  /** True when another agent made the entry's plan, which answers no message and may begin a turn. */
   isAgentPlan?: boolean;
 }
 

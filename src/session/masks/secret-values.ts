@@ -1,4 +1,4 @@
-/** Decides which environment variables hold a secret, from the name and the shape of the value. */
+/** Decides which environment variables contain a secret, from the name and the shape of the value. */
 
 const minLength = 12;
 

@@ -117,7 +117,7 @@ function refuseLineNumbers(text: string): { problem: string; hint: string } | nu
   return { problem: `it has line numbers behind the path, "${numbers}"`, hint: nameIt(text) };
 }
 
-/** Explains how to write a name that contains such characters. */
+/** Explains how to write a name that contains these characters. */
 function nameIt(name: string): string {
   const shown = shorten(name);
   const written = /[`:#]/.test(shown) ? `as a link: ${toLink(shown)}` : `in back-ticks: \`${shown}\``;

@@ -1,18 +1,18 @@
 /**
- * Twins: two names that differ only in case or Unicode form, so that no macOS or Windows file system can hold both; or
+ * Twins: two names that differ only in case or Unicode form, so that no macOS or Windows file system can store both; or
  * two names that are equal once `%20` and the like are decoded, as in a link's path.
  */
 import type { RepoPath } from '../../names.ts';
 
 /**
- * Folds a name so that all its twins get one result, even twins that only look alike: all blanks are equal, and
+ * Folds a name so that all its twins have the same result, even twins that only look alike: all blanks are equal, and
  * invisible characters are dropped.
  */
 export function foldName(name: string): string {
   return foldCase(name.replace(/\p{Zs}/gu, ' ').replace(/\p{Default_Ignorable_Code_Point}/gu, ''));
 }
 
-/** Folds a name so that names that collide on macOS or Windows get one result. */
+/** Folds a name so that names that collide on macOS or Windows have the same result. */
 function foldCase(name: string): string {
   return name.normalize('NFC').toLowerCase().normalize('NFC');
 }

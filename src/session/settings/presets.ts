@@ -5,7 +5,7 @@ export interface Preset {
   /** The API that the endpoint speaks: OpenAI's chat completions, or Anthropic's messages. */
   wire: 'openai' | 'anthropic';
   url: string;
-  /** The variable that holds the key; null for a server on this machine, which needs no key. */
+  /** The variable that contains the key; null for a server on this machine, which needs no key. */
   keyVariable: string | null;
   /** A variable that can name another endpoint of this kind. */
   urlVariable: string | null;

@@ -6,7 +6,7 @@ export type Operation = (typeof operations)[number];
 export interface Limits {
   /** The maximum number of UTF-8 bytes that a session accepts. */
   maxBytes: number;
-  /** A session inactive for this long no longer holds the slot. */
+  /** A session inactive for this long no longer occupies the slot. */
   idleExpiryMs: number;
   /** teddy removes an orphan whose last save is this old. */
   orphanMs: number;

@@ -264,7 +264,7 @@ function readIfThere(path: string): Promise<Buffer | null> {
   return readFile(path).catch(nullIfGone);
 }
 
-/** Users may keep such a file elsewhere and link to it; teddy preserves the link. */
+/** Users may keep the file elsewhere and link to it; teddy preserves the link. */
 async function resolveLink(path: string): Promise<string> {
   const real = await realpath(path).catch(() => null);
   if (real !== null) return real;

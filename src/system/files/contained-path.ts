@@ -5,7 +5,7 @@ import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import type { RepoPath } from '../../names.ts';
 import { errorCode, fallBackTo } from '../../disk/system-error.ts';
 
-/** `real` is absolute and free of symlinks; `stats` describe whatever exists there. */
+/** `real` is absolute and free of symlinks; `stats` describe whatever exists at that path. */
 export type Located =
   | { kind: 'found'; real: string; stats: Stats }
   | { kind: 'absent'; real: string }

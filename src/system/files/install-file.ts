@@ -72,7 +72,7 @@ async function keepOwner(path: string, { uid, gid }: Owner, mode: number): Promi
   if (uid === ours && gid === group) return;
   try {
     await chown(path, uid, gid);
-    // Changing the owner clears mode bits that the new owner must not get by accident.
+    // Changing the owner clears mode bits that the new owner must not receive by accident.
     await chmod(path, mode);
   } catch (error) {
     if (errorCode(error) !== 'EPERM') throw error;

@@ -35,7 +35,7 @@ import type { RunClaim, RunDirs } from '../../ports/git.ts';
 export interface RunJournalOptions extends Processes {
   /** `<git-common-dir>/teddy`. */
   dir: string;
-  /** Called before each step; a test may simulate a crash there. */
+  /** Called before each step, so that a test can simulate a crash at that step. */
   onStep?: ((step: string) => void) | undefined;
 }
 

@@ -98,7 +98,8 @@ export function readGroup(id: number, mark: string): ProcessGroup {
  */
 export async function findRunning({ id, startedAt, mark }: ProcessGroup): Promise<number[]> {
   const now = readStart(id);
-  // Without its leader, the group keeps its number: no other process gets it while the group has a process.
+  // Without its leader, the group keeps its number: no other process can have that number while the group has a
+  // process.
   const isSame = startedAt !== null && (now === null || now === startedAt);
   if (isSame && (await isRunning(id))) return [-id];
   return mark === undefined ? [] : findMarked(mark);

@@ -39,7 +39,7 @@ import { damagedWriteError } from '../../write/write-errors.ts';
 export interface WriteStagingOptions extends WriteStore {
   clock: Clock;
   onStep?: ((step: string) => void) | undefined;
-  /** How long to wait for another process that holds the session or assigns the slot. */
+  /** How long to wait for another process that has the session open or assigns the slot. */
   waitMs?: number;
 }
 

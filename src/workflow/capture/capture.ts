@@ -1,4 +1,4 @@
-/** Types shared by all of capture: a followed log's state, and the ways to list such states. */
+/** Types shared by all of capture: a followed log's state, and the ways to list these states. */
 import { findAgentName, type AgentName } from '../../agents/agents.ts';
 import type { AgentCheckpoint } from '../../conversation/logs/agent-log.ts';
 import { TeddyError } from '../../errors.ts';

@@ -43,7 +43,7 @@ const lastSweepKey = 'last-sweep';
 /** How often a command that lists sessions looks for logs that no hook announced. */
 const sweepEveryMs = 60_000;
 
-/** Returns true if it is time for a sweep. After that, no other command gets a sweep for a minute. */
+/** Returns true if it is time for a sweep. After that, no other command sweeps for a minute. */
 export async function isSweepDue({ spool, clock }: Project, { states }: Capture): Promise<boolean> {
   const { exists, paused, drainer } = await spool.look();
   if (!exists || paused || drainer !== null) return false;

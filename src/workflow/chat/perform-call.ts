@@ -207,7 +207,7 @@ async function showFile(
 /**
  * Returns a line as the model may see it, or null. When part of a line is masked, the match has to be in the rest of
  * the line, because a query that matches inside a secret reveals the secret. teddy cannot check this for a regular
- * expression, so it omits such lines.
+ * expression, so it omits lines with masks.
  */
 function lineReader(text: string, masked: string, call: SearchTextCall): (line: number) => string | null {
   const [before, after] = [text.split('\n'), masked.split('\n')];

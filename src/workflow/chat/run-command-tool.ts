@@ -40,7 +40,7 @@ export async function runCommand(place: CallContext, call: RunCommandCall): Prom
   const kept = await keepSessionFiles(session);
   const note = await noteCommand(place, workspace, kept);
   const [ran] = await Promise.allSettled([runScript(place, workspace, note, { ...call, cwd: cwd.path, timeoutMs })]);
-  // Reverts what the command wrote in `.teddy/` before anything else can fail.
+  // Reverts the command's changes in `.teddy/` before anything else can fail.
   const changes = await compareAfterCommand(session, kept, 'The command').catch(async (error: unknown) => {
     await note.leave();
     throw error;

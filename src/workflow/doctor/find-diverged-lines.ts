@@ -90,7 +90,7 @@ async function readIds(store: Store, tip: Oid): Promise<string[]> {
   return ids;
 }
 
-/** Finds the line whose plan still waits to be executed; any other line gets the memos with its next message. */
+/** Finds the line whose plan still waits to be executed; any other line receives the memos with its next message. */
 async function findPending(
   store: Store,
   lines: readonly { ref: RefName; oid: Oid }[],

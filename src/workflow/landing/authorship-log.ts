@@ -18,7 +18,7 @@ const notesRef = 'refs/notes/ai' as RefName;
 
 export interface AuthorshipNote {
   ref: RefName;
-  /** The number of lines from models, and of files with such lines. */
+  /** The number of lines from models, and of files with lines from models. */
   lines: number;
   files: number;
 }
@@ -50,7 +50,7 @@ interface Claim {
   ranges: [first: number, last: number][];
 }
 
-/** The log cannot contain such a name in a line, or readers would misread the line. */
+/** The log cannot contain this name in a line, or readers would misread the line. */
 const unwritable = /["\uFFFD]|(?!\t)\p{Cc}/u;
 
 /** Lists the files with lines from models, sorted by name. */
@@ -99,7 +99,7 @@ function renderLog(hash: Hash, commit: Oid, files: readonly AttestedFile[]): str
     keys.set(step, `${key}::t_${step.slice(0, 14)}`);
   }
   const rows = files.flatMap(({ path, claims }) => [
-    // The quotes distinguish such a name from the divider.
+    // The quotes distinguish this name from the divider.
     /\s|^---$/.test(path) ? `"${path}"` : path,
     ...claims.map((claim) => `  ${keys.get(claim.step)} ${claim.ranges.map(toRange).join(',')}`),
   ]);

@@ -59,7 +59,7 @@ export interface LandingSides {
 }
 
 /**
- * Reads the sides from commits; null means no code at all. All three get `target`'s `.teddy/`, so that no merge can
+ * Reads the sides from commits; null means no code at all. All three receive `target`'s `.teddy/`, so that no merge can
  * touch it.
  */
 export async function readSides(

@@ -5,7 +5,7 @@ import { moveRefs } from './move-refs.ts';
 
 /**
  * Keeps the bytes as `name` below `refs/teddy/keep/`. Identical bytes share one ref; different bytes with the same name
- * get a number.
+ * receive a number.
  */
 export async function keepBytes(project: Project, name: string, bytes: Uint8Array | string): Promise<Oid> {
   const { store } = project.repository;

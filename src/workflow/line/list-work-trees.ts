@@ -14,7 +14,7 @@ export interface ListedWorkTree extends LinkedWorkTree {
   changes: number;
   /** The files that git ignores, counting a directory as one; removing the work tree would delete them. */
   ignored: string[];
-  /** `merge`, `rebase`, ... while such a git operation is in progress. */
+  /** The git operation in progress: `merge`, `rebase`, ... */
   operation: string | null;
   /** True when the command runs in this work tree. */
   isCurrent: boolean;

@@ -54,7 +54,7 @@ export interface NewSessionRequest {
   worktree?: boolean;
   /** The base branch. Defaults to HEAD, or to the base of a landed line. */
   from?: string | undefined;
-  /** The session's owner when it is not the user; commands use such a session only by name. */
+  /** The session's owner when it is not the user; commands use the session only by name. */
   foreign?: Entry['foreign'];
 }
 

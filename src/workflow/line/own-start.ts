@@ -16,8 +16,8 @@ export async function rememberStart(project: Project, { branch, oid }: BaseStart
 }
 
 /**
- * Asks before a session from elsewhere lands on such a branch. `command` lands it there without asking. Throws
- * NOT_APPROVED.
+ * Asks before a session from elsewhere lands on a branch other than the default one. `command` lands it there without
+ * asking. Throws NOT_APPROVED.
  */
 export async function requireOwnStart(
   project: Project,

@@ -95,7 +95,7 @@ async function keepOrAnchor(
   return `${what} was saved separately: \`git cat-file -p ${oid}\`. ${why}.${doubt}`;
 }
 
-/** Saves the calls. Keeps existing results; a call that was running gets a result that reports its effect as unknown. */
+/** Saves the calls. Keeps existing results; adds, for a call that was running, a result that reports its effect as unknown. */
 async function keepCalls(project: Project, line: Line, place: AnswerTarget, journal: string): Promise<string> {
   const records = closeExchange(project, journal);
   const calls = records.filter(({ type }) => type === 'tool_use').length;

@@ -85,7 +85,7 @@ function parseHead(head: string, name: string): { source: PageSource; version: s
   );
 }
 
-/** Returns null when the head has no such line. Searches once, from the beginning. */
+/** Returns null when the head does not contain the line. Searches once, from the beginning. */
 function readMeta(head: string, name: string): string | null {
   const opening = `<meta name="${name}" content="`;
   const start = head.indexOf(opening);

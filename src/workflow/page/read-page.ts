@@ -49,7 +49,7 @@ export async function findPageSource(project: Project, selector: string | undefi
   const { lines } = await listSessionLines(project, session);
   // The line may have moved meanwhile.
   const others = lines.filter((line) => line.name !== name);
-  // Of several names for one commit, the first counts.
+  // If several names refer to one commit, the first counts.
   const names = new Map([...others.toReversed(), { name, tip }].map((line) => [line.tip, line.name]));
   const shown = [...new Set([tip, ...others.map((line) => line.tip)])].map((oid) => ({
     name: names.get(oid) ?? '',

@@ -95,7 +95,7 @@ export function isSame({ turns }: ReplayedLine): boolean {
   return turns.every(({ outcome }) => outcome !== 'different');
 }
 
-/** Returns whether any of the content in the line's commits is unproven. */
+/** Returns true if any of the content in the line's commits is unproven. */
 export function isUnproven({ turns }: ReplayedLine): boolean {
   return turns.some(({ outcome }) => outcome === 'not_compared');
 }

@@ -22,7 +22,7 @@ interface TurnCost {
   title: string;
   models: string[];
   spent: Spending;
-  /** Estimated tokens of the answers for which the endpoint reported no count; null when there are no such answers. */
+  /** The estimated tokens of the answers for which the endpoint reported no count; null when there are none. */
   estimated: Tokens | null;
 }
 

@@ -78,8 +78,8 @@ interface SearchedLine extends Pick<FoundTurn, 'line' | 'lineName' | 'selector'>
 }
 
 /**
- * Lists the lines session by session, with each session's main line first, so that it gets the turns that several lines
- * share.
+ * Lists the lines session by session, with each session's main line first, so that it claims the turns that several
+ * lines share.
  */
 async function listSearched(project: Project, sinceMs: number | null): Promise<SearchedLine[]> {
   const latest = new Date(project.clock.now().getTime() + 600_000).toISOString();

@@ -94,7 +94,10 @@ function isNamed(name: string): (touched: TouchedFile) => boolean {
   return ({ path }) => path === name || path.endsWith(`/${name}`);
 }
 
-/** Groups attributes files by depth, the outermost first: they apply to everything below them, including other such files. */
+/**
+ * Groups attributes files by depth, the outermost first: they apply to everything below them, including other
+ * attributes files.
+ */
 function byDepth(touched: TouchedFile[]): TouchedFile[][] {
   const levels: TouchedFile[][] = [];
   for (const file of touched) (levels[file.path.split('/').length - 1] ??= []).push(file);

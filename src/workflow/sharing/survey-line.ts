@@ -26,7 +26,7 @@ const countedAtATime = 32;
 
 interface Descent {
   startId: string | null;
-  /** The parent of the session's oldest entry; undefined when there is no such entry. */
+  /** The parent of the session's oldest entry; undefined when there is no entry. */
   below: Oid | null | undefined;
   /** The parent of the oldest new commit. */
   end: Oid | null;
@@ -102,8 +102,8 @@ async function isOfSession(store: Store, commit: Oid, session: SessionId): Promi
 }
 
 /**
- * Checks the last tree's top directory, whoever put files in it: a line may begin on code that already has such files,
- * and in that case none of the line's entries changes them.
+ * Checks the last tree's top directory, whoever put files in it: a line may begin on code that already contains bad
+ * files, and in that case none of the line's entries changes them.
  */
 export async function findTopViolations(store: Store, tip: Oid): Promise<Violation[]> {
   const read = async (path: string) => (await store.readDir(tip, path as RepoPath))?.entries ?? [];

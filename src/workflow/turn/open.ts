@@ -136,7 +136,7 @@ function refuseOtherTurn(before: LineState, now: LineState): void {
 
 /**
  * Returns an open turn's stored request, to ask again exactly as before when there is nothing new to say. A manual
- * answer changes no request.
+ * answer does not change the request.
  */
 export async function reuseStored(
   project: Project,

@@ -77,7 +77,7 @@ export function isMaskedFrom(shown: string, source: string): boolean {
 }
 
 /**
- * Returns true if somebody rebased a commit: teddy gives author and committer the same time, and a rebase keeps only
+ * Returns true if somebody rebased a commit: teddy sets the same time for author and committer, and a rebase keeps only
  * the author's time.
  */
 export async function isRebased(store: Store, commit: Oid): Promise<boolean> {

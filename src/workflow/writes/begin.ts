@@ -62,7 +62,7 @@ export async function beginWrite(project: Project, request: WriteRequest): Promi
   return begun;
 }
 
-/** Begins a session for a controller, which holds the session until it closes `held.staged`. */
+/** Begins a session for a controller, which keeps the session open until it closes `held.staged`. */
 export async function beginHeldWrite(
   project: Project,
   request: WriteRequest,

@@ -15,7 +15,7 @@ import { option, parameter, TeddyCommand, type Terminal, usage, withInterrupt } 
 const findMs = 5_000;
 /** How often to look at the line. */
 const [findEveryMs, waitEveryMs] = [25, 200];
-/** Shorter than the hour that the agent gives its hook, so that the gate has time to report that nobody decided. */
+/** Shorter than the hour that the agent allows its hook, so that the gate has time to report that nobody decided. */
 const limitMs = 59 * 60 * 1000;
 /** How long the page stays connected after the verdict, to show the verdict and then that the server has stopped. */
 const showMs = 1_000;

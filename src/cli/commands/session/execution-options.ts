@@ -25,7 +25,7 @@ export interface ExecutionOptions {
   /** The reason for running nothing and closing the turn; may be empty. */
   reject: string | undefined;
   memos: 'yes' | 'no' | undefined;
-  /** The number of further plans that teddy may request; undefined when the user did not give the option. */
+  /** The number of further plans that teddy may request; undefined when the user did not specify the option. */
   replans: number | undefined;
   rollback: boolean;
   interrupted: InterruptedChoice | undefined;

@@ -24,7 +24,7 @@ export function parseReplans(text: string | undefined): number | undefined {
 }
 
 interface ReplanningOptions {
-  /** Undefined when the user did not give the option. */
+  /** Undefined when the user did not specify the option. */
   replans: number | undefined;
   json: boolean;
   signal: AbortSignal;

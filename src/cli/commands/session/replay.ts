@@ -127,7 +127,7 @@ export class SessionReplayCommand extends TeddyCommand {
   }
 }
 
-/** A bundle may hold several lines. */
+/** A bundle may contain several lines. */
 function toJson(replayed: ReplayedLine[]): object {
   const same = replayed.every(isSame);
   return replayed.length === 1 ? { same, ...replayed[0] } : { same, lines: replayed };

@@ -74,7 +74,7 @@ export class WriteListCommand extends ServedCommand {
     return new Map(lines.flatMap(([id, ref]) => (ref === undefined ? [] : [[id, shortRef(ref)]])));
   }
 
-  /** Returns null with a server, which does not report such bytes. */
+  /** Returns null with a server, which does not report these bytes. */
   private async readAside(project: Project | null, id: string): Promise<WriteContent['aside'] | null> {
     if (project === null || this.server !== undefined) return null;
     const { showWrite } = await import('../../../workflow/writes/list.ts');

@@ -37,7 +37,7 @@ export async function chatLoop(conversation: Conversation): Promise<number> {
 
 const next = 'teddy session show';
 
-/** Watches for SIGTERM and SIGHUP. After such a signal has ended a step, teddy must not ask the user anything else. */
+/** Watches for SIGTERM and SIGHUP. After one of these signals has ended a step, teddy must not ask the user anything else. */
 function watchEnding({ signals }: CliContext): { isAsked(): boolean; stop(): void } {
   const names = ['SIGTERM', 'SIGHUP'] as const;
   let isAsked = false;

@@ -32,7 +32,7 @@ async function chooseModel(talking: Talking, name: string): Promise<void> {
   talking.terminal.say(`The model is ${toVisible(choice.model?.label ?? choice.name)}.`);
 }
 
-/** Throws UNKNOWN_AGENT when there is no such agent. */
+/** Throws UNKNOWN_AGENT when the agent does not exist. */
 async function chooseAgent(talking: Talking, name: string): Promise<void> {
   if (name !== '') {
     const own = (await readGlobal(talking.project, { orRemote: true }))?.agents ?? new Map<string, string>();
