@@ -35,7 +35,7 @@ export function option(names: string, facts: OptionFacts): boolean;
 export function option(names: string, { value, many, parse, isDefault, mayBeUnset, ...rest }: AnyFacts): unknown {
   const completes = rest.completes ?? usualCompletions[value ?? ''] ?? [];
   const spec: OptionSpec = { ...rest, names: names.split(','), value: value ?? null, completes };
-  // clipanion gives each field the type of its value.
+  // clipanion expects each field to have the type of its value.
   const field: unknown =
     value !== undefined
       ? many === true

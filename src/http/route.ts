@@ -21,7 +21,7 @@ export interface Call {
   /** The client's port. */
   peerPort: number;
   visitor: Visitor;
-  /** All parameters in the query. A parameter that the client gives twice has two values. */
+  /** All parameters in the query. A parameter that the client sends twice has two values. */
   query: Record<string, string[]>;
   /** The header that a client sends to continue a stream. */
   lastEventId: string | undefined;

@@ -17,7 +17,7 @@ export interface WriteApi {
   /** Returns an answer for invalid content instead of throwing. */
   finalize(request: FinalizeRequest): Promise<FinalizedAnswer>;
   status(id: string): Promise<StatusAnswer>;
-  /** Lists the oldest session first. */
+  /** Lists the sessions, oldest first. */
   list(): Promise<StatusAnswer[]>;
   cancel(id: string): Promise<void>;
 }

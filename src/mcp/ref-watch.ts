@@ -13,7 +13,7 @@ interface Waiter {
   wake(): void;
 }
 
-/** The largest share of the time that polling may take; the longer a look takes, the rarer looks are. */
+/** The largest share of the time that polling may take; the longer a look takes, the less often teddy looks. */
 const share = 0.05;
 /** To read more refs than this, teddy lists all branches in one process. */
 const fewRefs = 20;

@@ -1,8 +1,8 @@
 /**
  * Anthropic's Messages API, and compatible servers, read with `eventsource-parser`. The official SDK (@anthropic-ai/sdk
- * 1.12.0) does the same, but with it `dist/cli.cjs` had 3,493 KB instead of 2,766 KB, where 400 KB more were allowed,
- * and `session plan` against a loopback server took 6 ms longer (median of 15 pairs). This file can be removed when the
- * SDK is smaller.
+ * 1.12.0) does the same, but with it `dist/cli.cjs` had 3,493 KB instead of 2,766 KB, although the limit allowed only
+ * 400 KB more, and `session plan` against a loopback server took 6 ms longer (median of 15 pairs). This file can be
+ * removed when the SDK is smaller.
  */
 import { createParser } from 'eventsource-parser';
 import { checkRequest } from '../conversation/history/check-request.ts';

@@ -78,7 +78,7 @@ function waitBeforeRetry(failure: Failure, { retryDelayMs, rateDelayMs }: Servic
   return waitMs <= maxRetryAfterMs ? waitMs : null;
 }
 
-// Varies the delay, because many clients that a server refused at the same time must not all return at once.
+// Varies the delay, because many clients that a server refused at the same time must not all return at the same time.
 function withJitter(delayMs: number): number {
   return delayMs * (0.75 + Math.random() / 4);
 }

@@ -65,7 +65,7 @@ export interface Signature {
    * key is revoked.
    */
   keys: string[];
-  /** The key's owner according to git (a person may have several keys); empty when git does not know. */
+  /** The key's owner according to git (a person may have several keys); empty when git cannot determine one. */
   signer: string;
 }
 

@@ -34,7 +34,7 @@ function randomCounter(): number {
   return randomBytes(2).readUInt16BE() & 0x7ff;
 }
 
-/** The other half comes from a random ID; teddy draws bits for many IDs at once. */
+/** The other half comes from a random ID; teddy draws bits for many IDs in one call. */
 function renderUuid7(timeMs: number, counter: number): string {
   const time = timeMs.toString(16).padStart(12, '0');
   const half = randomUUID().slice('00000000-0000-4000-'.length);

@@ -5,7 +5,7 @@ import type { Undone } from '../../workflow/turn/undo.ts';
 import { shortRef } from '../../names.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Describes the effect without repeating what `title` says. Other code shows the diff. */
+/** Describes the effect without repeating the content of `title`. Other code shows the diff. */
 export function renderEffect(effect: Effect, title: string): string {
   if (effect.kind === 'write') return '';
   if (effect.kind === 'read' || effect.kind === 'fetch') {

@@ -1,4 +1,4 @@
-/** Makes IDs unique in order of arrival: `a`, `a-2`, `a-3`. Equal IDs in equal order give equal results. */
+/** Makes IDs unique in order of arrival: `a`, `a-2`, `a-3`. Equal IDs in equal order produce equal results. */
 export interface UniqueIds {
   /** Returns the ID itself if it is still free. */
   take(id: string): string;

@@ -33,7 +33,7 @@ export function serverRecords({ path, ...processes }: ServerRecordOptions): Serv
   };
 }
 
-/** The claim is a separate file, because teddy can write the record only once it knows the port. */
+/** The claim is a separate file, because teddy cannot write the record before the port is assigned. */
 async function takeClaim(path: string, processes: Processes): Promise<Claim | { heldBy: number }> {
   await mkdir(dirname(path), { recursive: true });
   return claimFile(claimPath(path), processes);

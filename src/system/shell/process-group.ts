@@ -130,8 +130,8 @@ function signal(id: number, name: NodeJS.Signals | 0): boolean {
 }
 
 /**
- * Dead processes stay in the group until init has waited for them, which may never happen in a container. /proc tells
- * dead processes apart.
+ * Dead processes stay in the group until init has waited for them, which may never happen in a container. /proc
+ * distinguishes dead processes.
  */
 async function isRunning(groupId: number): Promise<boolean> {
   if (!signalGroup(groupId, 0)) return false;

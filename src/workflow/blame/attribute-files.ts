@@ -16,7 +16,7 @@ export interface Contributor {
   turn: TurnName;
   /** The other agent that owns the turn; null for teddy. */
   agent: string | null;
-  /** Null when no record names the model, for example when a person entered the answer. */
+  /** Null when no record names the model, for example when the user entered the answer. */
   provider: string | null;
   model: string | null;
   /** `Name <email>` of the person who asked. */

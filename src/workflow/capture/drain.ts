@@ -148,7 +148,7 @@ async function handleCall(
   if (event === 'turn-begins') {
     await finish(project, capture, one, sum);
     const words = { prompt: asText(payload['prompt']) ?? null, answer: null, at };
-    // The agent has been working since then, so teddy can no longer tell the user's edits from the agent's.
+    // The agent has been working since then, so teddy can no longer distinguish the user's edits from the agent's.
     const isLate = later.some((bell) => sessionOf(bell.payload) === id && meaningOf(agent, bell.payload) !== 'other');
     Object.assign(one, {
       isOpen: true,

@@ -77,7 +77,7 @@ interface FoundCommit {
   from: ReturnType<typeof decodeLandings>;
 }
 
-/** Returns the newest commit first. */
+/** Returns the commits, newest first. */
 async function readCommits(store: Store, base: Oid, head: Oid): Promise<FoundCommit[]> {
   const found = await store.findReachable('', head, [base]);
   const commits = await Promise.all(found.map((oid) => store.readCommit(oid)));

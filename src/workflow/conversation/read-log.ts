@@ -31,7 +31,7 @@ export interface ReadLog {
 }
 
 /**
- * Yields the units on the path, or all units when the caller gives no path. Throws FILE_MODIFIED at the end if the
+ * Yields the units on the path, or all units when the caller passes no path. Throws FILE_MODIFIED at the end if the
  * bytes differ from those of the first reading.
  */
 export async function* readLogAgain(

@@ -23,7 +23,7 @@ export interface ReplayOptions {
   onProgress?(turns: number): void;
 }
 
-/** The number of entries to read at once, because each takes many short waits. */
+/** The number of entries to read at a time, because each takes many short waits. */
 const entriesAtATime = 32;
 
 /**

@@ -10,7 +10,7 @@ import { toAuthor, type CommitAuthor } from '../../session/entries/logged-entry.
 import type { Verdict } from '../../view/view.ts';
 
 export interface Answerer {
-  /** Null when no record names the model. `manual` means that a person entered the answers. */
+  /** Null when no record names the model. `manual` means that the user entered the answers. */
   model: string | null;
   provider: string | null;
   /** Another agent that asked the model; null for teddy. */

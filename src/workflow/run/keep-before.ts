@@ -87,7 +87,7 @@ async function keepState(journal: RunJournal, state: FileState): Promise<KeptSta
   return { kind: 'file', key: await journal.keep(state.bytes), mode: state.mode };
 }
 
-/** Returns the outermost parent first. */
+/** Returns the missing parents, outermost first. */
 async function findMissingParents(files: ProjectFiles, path: RepoPath): Promise<RepoPath[]> {
   const missing: RepoPath[] = [];
   for (let parent = parentOf(path); parent !== null; parent = parentOf(parent)) {

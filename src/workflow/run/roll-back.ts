@@ -108,7 +108,7 @@ function onePerDirectory(touched: TouchedFile[]): RepoPath[] {
   return [...new Map(touched.map(({ path }) => [parentOf(path), path])).values()];
 }
 
-/** Returns the deepest first. Judges directories that may be the user's by their age. */
+/** Returns the directories, deepest first. Judges directories that may be the user's by their age. */
 async function findMadeDirectories(
   { project, workspace }: RollbackContext,
   touched: TouchedFile[],

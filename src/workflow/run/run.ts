@@ -80,7 +80,7 @@ export interface Approver {
   action(asked: { action: Action; effect: Effect; count: number; isLast: boolean }): Promise<Approval>;
   /**
    * Returns the answer to CHAT_WITH_USER or PROMPT; null when nobody can be asked. Throws INTERRUPTED when the user
-   * gives no answer.
+   * does not answer.
    */
   answer(text: string): Promise<string | null>;
   /** Announces an action that needs no question, and shows that it is running until `use` is done. */

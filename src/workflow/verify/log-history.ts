@@ -27,7 +27,7 @@ const maxKept = 64 * 1024 * 1024;
 export function openHistories(given: Project): Histories {
   // For text that was masked when the log was made, compares the parts around its masks (`isMaskedFrom`).
   const project = withoutMasks(given);
-  // teddy renders many logs at once, and most of them show the same turns.
+  // teddy renders many logs at the same time, and most of them show the same turns.
   const texts = new Map<string, Promise<string>>();
   let kept = 0;
 

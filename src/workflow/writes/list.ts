@@ -35,7 +35,7 @@ export interface WriteView {
   reason: string | null;
 }
 
-/** Lists the oldest session first. */
+/** Lists the sessions, oldest first. */
 export async function listWrites(project: Project): Promise<WriteView[]> {
   const limits = await readWriteLimits(project);
   const nowMs = project.clock.now().getTime();

@@ -25,7 +25,7 @@ export interface AskOptions {
   session: string | undefined;
   signal: AbortSignal;
   approval: ApprovalMode;
-  /** Null when a person reads the output. */
+  /** Null when the output is for the user, not a program. */
   printJson: ((schema: string, value: object) => void) | null;
 }
 

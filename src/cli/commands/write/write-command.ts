@@ -64,7 +64,7 @@ async function completeWriteId(id: string, list: () => Promise<readonly string[]
   return begun[0] ?? id;
 }
 
-/** Completes an ID from the sessions that the server, or this repository, knows. */
+/** Completes an ID from the sessions on the server, or in this repository. */
 export function completeKnownId({ writes }: Calling, id: string): Promise<string> {
   return completeWriteId(id, async () => (await writes.list()).map(({ session_id }) => session_id));
 }
