@@ -19,7 +19,7 @@ const meanings: Record<string, string> = {
   snapshot:
     '`tracked`: teddy commits your edits to tracked files before a turn. `all`: it also commits new files. `none`: it refuses until you have committed.',
   timeout: 'How many seconds a command may take if the plan sets no limit.',
-  readThroughProxy: '`true`: `READ` fetches pages through a proxy, which may lead into your network.',
+  readThroughProxy: '`true`: `READ` fetches pages through a proxy, which may reach your internal network.',
   searchCommand: 'The shell command that `RESEARCH` runs for each query. The query is its last argument.',
   sign: '`true`: teddy signs entries and landings, as `git commit -S` does. It never signs imported entries.',
   assistedBy:

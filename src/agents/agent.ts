@@ -52,13 +52,13 @@ interface AgentHome {
 }
 
 /** The meaning of a hook call. `other`: something happened within a turn. */
-export type BellMeaning = 'turn-begins' | 'turn-ends' | 'session-ends' | 'other';
+export type HookMeaning = 'turn-begins' | 'turn-ends' | 'session-ends' | 'other';
 
 interface AgentHooks {
   /** The hooks' file, below the agent's home. */
   file: string;
   /** The events that need hooks, by the agent's own names, with their meaning. */
-  events: Readonly<Record<string, BellMeaning>>;
+  events: Readonly<Record<string, HookMeaning>>;
   /** A hook's fields in the user's settings, in addition to its command. */
   entry?: Readonly<Record<string, unknown>>;
   /**

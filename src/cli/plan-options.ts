@@ -6,7 +6,7 @@ import type { ApproveForeign } from '../workflow/line/foreign-texts.ts';
 import { askingForeign, chooseFromFlags } from './ask/choose-model.ts';
 import { providers } from '../session/settings/settings.ts';
 import { editMessage } from './ask/message.ts';
-import type { GoingOn } from './commands/session/plan-and-run.ts';
+import type { AfterPlan } from './commands/session/plan-and-run.ts';
 import type { PlanningOptions } from './commands/session/plan-and-show.ts';
 import { sessionOption, TeddyCommand } from './teddy-command.ts';
 import type { Terminal } from './terminal.ts';
@@ -22,7 +22,7 @@ export function noStreamOption(): boolean {
   });
 }
 
-type Going = Partial<Pick<GoingOn, 'run' | 'yes'>> & Pick<PlanningOptions, 'isInstead' | 'mode'>;
+type Going = Partial<Pick<AfterPlan, 'run' | 'yes'>> & Pick<PlanningOptions, 'isInstead' | 'mode'>;
 
 /** Base class of every command that asks a model in a session. */
 export abstract class AskingCommand extends TeddyCommand {

@@ -139,7 +139,7 @@ function renderBadges(checks: PageChecks | null, tip: string): Html | null {
       : badge(
           verify.isWhole ? 'good' : 'warn',
           verify.isWhole
-            ? `Verified: ${verify.entries === 1 ? '1 entry' : `${formatCount(verify.entries)} entries`}, no fault`
+            ? `Verified: ${verify.entries === 1 ? '1 entry' : `${formatCount(verify.entries)} entries`}, no faults`
             : 'Not verified: this clone is incomplete',
         );
   const same = countOf(replay.same, 'turn');

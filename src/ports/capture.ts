@@ -1,7 +1,7 @@
 /** The workflows' view of the spool, where other agents' hooks leave their notes. Types only. */
 
 /** One call of an agent's hook. The call signals that something has happened; the details are in the agent's log. */
-export interface Bell {
+export interface HookCall {
   /** The name in the hook's command, such as `claude-code`. */
   agent: string;
   /** Seconds since 1970. */
@@ -14,10 +14,10 @@ export interface Bell {
 
 interface TakenBells {
   /** Ordered by time. */
-  bells: Bell[];
+  calls: HookCall[];
   /** The number of unreadable lines; `done` sets them aside. */
   unreadable: number;
-  /** Removes the bells that `take` returned. After a crash before this call, the next `take` returns the same bells again. */
+  /** Removes the calls that `take` returned. After a crash before this call, the next `take` returns the same calls again. */
   done(): Promise<void>;
 }
 
@@ -32,8 +32,8 @@ export interface SpoolState {
   /** Bells not drained yet, by agent; `oldest` in seconds since 1970. */
   waiting: { agent: string; bytes: number; oldest: number }[];
   /** When each agent last called, in seconds since 1970. Omits agents without a recorded call. */
-  lastBells: ReadonlyMap<string, number>;
-  /** The number of bells set aside because they could not be read. */
+  lastCalls: ReadonlyMap<string, number>;
+  /** The number of calls set aside because they could not be read. */
   unreadable: number;
 }
 
@@ -45,11 +45,11 @@ export interface Spool {
   pauses(): Promise<{ from: number; to: number | null }[]>;
   /** Claims the spool, so that only one process at a time drains it. After releasing the claim, check the spool once more. */
   claim(): Promise<{ release(): Promise<void> } | { heldBy: number }>;
-  /** Takes the bells; only the claim's holder may call this. Returns no bells when there is no spool. */
+  /** Takes the calls; only the claim's holder may call this. Returns no calls when there is no spool. */
   take(): Promise<TakenBells>;
   /** Creates the directory, or restores the directory that `close` put away. */
   open(): Promise<void>;
-  /** Puts the directory away. Returns the path where undrained bells are kept; null when there were none. */
+  /** Puts the directory away. Returns the path where undrained calls are kept; null when there were none. */
   close(): Promise<string | null>;
   pause(isPaused: boolean): Promise<void>;
 }

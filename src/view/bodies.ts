@@ -78,7 +78,7 @@ export async function readBodies(
     read('report.md', isWhole ? openBeginning(Infinity) : openReport()),
   ]);
   return {
-    transcript: transcript?.value ?? { records: [], skipped: [], mended: [] },
+    transcript: transcript?.value ?? { records: [], skipped: [], repaired: [] },
     plan: plan?.value ?? null,
     report: report?.value ?? null,
     cut: [transcript, plan, report].flatMap((found) => found?.cut ?? []),

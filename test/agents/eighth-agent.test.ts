@@ -60,7 +60,7 @@ test('its session becomes a branch when its hooks call', async () => {
   const spool = project.spool as MemorySpool;
   spool.isOpen = true;
   const ring = (at: number, event: string) =>
-    spool.bells.push({
+    spool.calls.push({
       agent: 'eighth',
       at,
       ppid: 1,
@@ -70,7 +70,7 @@ test('its session becomes a branch when its hooks call', async () => {
   ring(2, 'Over');
   const signal = new AbortController().signal;
   const drained = await grown.drain(project, capture, { signal, lingerMs: 0, waitMs: 0 });
-  expect(drained).toMatchObject({ bells: 2, entries: 2, problems: [] });
+  expect(drained).toMatchObject({ calls: 2, entries: 2, problems: [] });
   const lines = await project.repository.store.listRefs('refs/heads/teddy/');
   expect(lines.map(({ ref }) => ref)).toEqual(['refs/heads/teddy/20260124-eighth-sort-the-list']);
 });

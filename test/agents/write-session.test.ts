@@ -29,7 +29,7 @@ const render = (agent: AgentName, history: History, given = session) =>
 const parse = (lines: string[]) => lines.map((line) => JSON.parse(line) as Record<string, any>);
 
 const toMessages = (records: TranscriptRecord[]) =>
-  renderOpenai(toHistory([{ turn: '01', transcript: { records, skipped: [], mended: [] } }]));
+  renderOpenai(toHistory([{ turn: '01', transcript: { records, skipped: [], repaired: [] } }]));
 
 /** The messages that an import finds in the log. */
 function importAgain(agent: AgentName, history: History): unknown[] {

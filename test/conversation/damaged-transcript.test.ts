@@ -9,12 +9,12 @@ const a = line('a');
 const b = line('b');
 
 /** The roles of the messages, and the reports. */
-function read(text: string): { said: string[]; skipped: string[]; mended: string[] } {
-  const { records, skipped, mended } = decodeTranscript(text);
+function read(text: string): { said: string[]; skipped: string[]; repaired: string[] } {
+  const { records, skipped, repaired } = decodeTranscript(text);
   return {
     said: userMessages(records),
     skipped: skipped.map(({ line: number, reason }) => `${number}: ${reason}`),
-    mended: mended.map(({ line: number, reason }) => `${number}: ${reason}`),
+    repaired: repaired.map(({ line: number, reason }) => `${number}: ${reason}`),
   };
 }
 
@@ -37,14 +37,14 @@ describe('a line that is not JSON', () => {
     ['other text between', `${a} 7 ${b}`, '1: 2 objects on one line; a torn part was left out'],
     ['a line separator after it', `${a}${b}\u2028`, '1: 2 objects on one line'],
   ])('gives every record on it: %s', (_what, text, reason) => {
-    expect(read(text)).toEqual({ said: ['said a', 'said b'], skipped: [], mended: [reason] });
+    expect(read(text)).toEqual({ said: ['said a', 'said b'], skipped: [], repaired: [reason] });
   });
 
   test('gives the part of a text that NUL characters have left', () => {
     expect(read(a.replace('said', 'sa\0\0'))).toEqual({
       said: ['sa a'],
       skipped: [],
-      mended: ['1: NUL characters were left out'],
+      repaired: ['1: NUL characters were left out'],
     });
   });
 
@@ -81,7 +81,7 @@ describe('a line that is not JSON', () => {
     expect(read(`${a}{"type":"user"}{}${b}`)).toEqual({
       said: ['said a', 'said b'],
       skipped: ['1: a record of type user without message.content; not an object with a type'],
-      mended: ['1: 4 objects on one line'],
+      repaired: ['1: 4 objects on one line'],
     });
   });
 
@@ -109,7 +109,7 @@ describe('content', () => {
       { type: 'text', text: 'one' },
       { type: 'input_text', text: 'two' },
     ];
-    expect(read(withContent(blocks))).toEqual({ said: ['one\ntwo'], skipped: [], mended: [] });
+    expect(read(withContent(blocks))).toEqual({ said: ['one\ntwo'], skipped: [], repaired: [] });
   });
 
   test('given as other blocks is their JSON, with a repair', () => {
@@ -121,7 +121,7 @@ describe('content', () => {
     expect(read(withContent(blocks))).toEqual({
       said: ['see\n{"type":"tool_result","tool_use_id":"c","content":"x"}\n{"type":"text"}'],
       skipped: [],
-      mended: ['1: as text: content of type tool_result, text'],
+      repaired: ['1: as text: content of type tool_result, text'],
     });
   });
 
@@ -130,17 +130,20 @@ describe('content', () => {
     expect(read(withContent([{ type: 'text', text: 'look' }, image]))).toEqual({
       said: [`look\n[image: ${JSON.stringify(image).length} characters are not shown]`],
       skipped: [],
-      mended: ['1: as text: content of type image'],
+      repaired: ['1: as text: content of type image'],
     });
   });
 
   test('that is neither text nor blocks is its JSON, with a repair', () => {
-    expect(read(withContent(42))).toMatchObject({ said: ['42'], mended: ['1: as text: content of type number'] });
+    expect(read(withContent(42))).toMatchObject({ said: ['42'], repaired: ['1: as text: content of type number'] });
     expect(read(withContent({ a: 1 }))).toMatchObject({
       said: ['{"a":1}'],
-      mended: ['1: as text: content of type object'],
+      repaired: ['1: as text: content of type object'],
     });
-    expect(read(withContent(['a']))).toMatchObject({ said: ['["a"]'], mended: ['1: as text: content of type array'] });
+    expect(read(withContent(['a']))).toMatchObject({
+      said: ['["a"]'],
+      repaired: ['1: as text: content of type array'],
+    });
     expect(read(withContent(null)).skipped).toEqual(['1: a record of type user without message.content']);
   });
 

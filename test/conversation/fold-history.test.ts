@@ -592,7 +592,7 @@ describe('a damaged log', () => {
   ])('in which %s has all of it, with a repair', (_what, text) => {
     const history = foldText(text);
     expect(outline(history)).toEqual(whole);
-    expect(kindsOf(history)).toEqual(['line-mended']);
+    expect(kindsOf(history)).toEqual(['line-repaired']);
     expect(findFaults(history)).toEqual([]);
   });
 

@@ -53,7 +53,7 @@ describe('the lines of a text in pieces', () => {
   });
 
   test('contain only objects', () => {
-    expect(readObjects('{"a":1}')).toEqual({ objects: [{ a: 1 }], mended: null, lost: null });
+    expect(readObjects('{"a":1}')).toEqual({ objects: [{ a: 1 }], repaired: null, lost: null });
     expect(readObjects('[1]').lost).toBe('not a JSON object');
     expect(readObjects('{"a":').lost).toBe('not JSON');
   });

@@ -4,7 +4,7 @@ import type { TranscriptRecord } from '../../src/conversation/records/record.ts'
 import { assistant, user } from '../support/conversations.ts';
 
 async function render(records: TranscriptRecord[]): Promise<string> {
-  const turns = [{ turn: '01', transcript: { records, skipped: [], mended: [] } }];
+  const turns = [{ turn: '01', transcript: { records, skipped: [], repaired: [] } }];
   return decodeText((await renderHistory({ turns, repairs: [] }, 'openai')).bytes);
 }
 

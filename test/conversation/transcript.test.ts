@@ -137,7 +137,7 @@ describe('reading a transcript', () => {
   propertyTest('returns every record that was written', () => {
     fc.assert(
       fc.property(fc.array(record), (records) => {
-        expect(decodeTranscript(records.map(encodeRecord).join(''))).toEqual({ records, skipped: [], mended: [] });
+        expect(decodeTranscript(records.map(encodeRecord).join(''))).toEqual({ records, skipped: [], repaired: [] });
       }),
     );
   });
@@ -166,11 +166,11 @@ describe('reading a transcript', () => {
             .map((line) => line.replaceAll('\n', '')),
         ),
         (lines) => {
-          const { records, skipped, mended } = decodeTranscript(lines.join('\n'));
+          const { records, skipped, repaired } = decodeTranscript(lines.join('\n'));
           const count = lines.filter((line) => line.replace(/^\uFEFF/, '').trim() !== '').length;
-          const both = mended.filter(({ line }) => skipped.some((issue) => issue.line === line)).length;
+          const both = repaired.filter(({ line }) => skipped.some((issue) => issue.line === line)).length;
           expect(records.length + skipped.length - both).toBeGreaterThanOrEqual(count);
-          if (mended.length === 0) expect(records.length + skipped.length).toBe(count);
+          if (repaired.length === 0) expect(records.length + skipped.length).toBe(count);
         },
       ),
     );
@@ -187,11 +187,11 @@ describe('reading a transcript', () => {
       '{"type":"note"}',
       '{"a":1}{"b":2}',
     ];
-    const { records, skipped, mended } = decodeTranscript(
+    const { records, skipped, repaired } = decodeTranscript(
       `${encodeRecord(user('a'))}\r\n\n${lines.join('\n')}\n${encodeRecord(user('b'))}`,
     );
     expect(userMessages(records)).toEqual(['a', 'b']);
-    expect(mended).toEqual([]);
+    expect(repaired).toEqual([]);
     expect(skipped.map(({ line }) => line)).toEqual([4, 5, 6, 7, 8, 9, 10, 11]);
     expect(skipped[4]?.reason).toBe('a record of type user without message.content');
   });
@@ -281,7 +281,7 @@ describe("another agent's plan", () => {
   test('adds nothing to the history, as does the report of no run', () => {
     const records = [user('Hi'), agentPlan, approval('none'), assistant('Done.')];
     const files = { plan: '# Any plan\n', report: null };
-    const transcript = { records, skipped: [], mended: [] };
+    const transcript = { records, skipped: [], repaired: [] };
     expect(resolveFiles('01', transcript, files)).toEqual({ transcript, repairs: [] });
     expect(toTurnHistory('01' as TurnName, records, files).parts).toMatchObject([{ text: 'Hi' }, { text: 'Done.' }]);
   });

@@ -34,7 +34,7 @@ test('a run that was killed is named with what to do, and is left; once settled,
     exitCode: 1,
     findings: [scratch, { kind: 'interrupted-run' }],
   });
-  expect((await examine('--fix')).findings).toMatchObject([{ ...scratch, outcome: 'mended' }, { outcome: 'left' }]);
+  expect((await examine('--fix')).findings).toMatchObject([{ ...scratch, outcome: 'fixed' }, { outcome: 'left' }]);
   expect((await examine()).findings).toMatchObject([{ kind: 'interrupted-run' }]);
   expect(await project.repo.fingerprint()).toEqual(before);
   await endGroup(group);
@@ -59,7 +59,7 @@ test('the directory of a replay that was killed is found once its process is dea
   const thing = (name: string) => ({ kind: 'leftover', thing: expect.stringMatching(`/${name}\\w{6}$`) });
   const found = [thing('teddy-replay-'), thing('teddy-run-')];
   expect((await examine()).findings).toMatchObject(found);
-  expect((await examine('--fix')).findings).toMatchObject(found.map((one) => ({ ...one, outcome: 'mended' })));
+  expect((await examine('--fix')).findings).toMatchObject(found.map((one) => ({ ...one, outcome: 'fixed' })));
   expect(await examine()).toMatchObject({ exitCode: 0, findings: [] });
 });
 

@@ -26,9 +26,9 @@ export interface DrainedLine {
 
 const time = (second: number) => new Date(1_795_000_000_000 + 1000 * second).toISOString();
 
-interface Told {
+interface SceneEvents {
   files: Record<string, string>;
-  bells: object[];
+  calls: object[];
 }
 
 /**
@@ -36,7 +36,7 @@ interface Told {
  * in another session; and in a third session a turn, which was captured `before`, and a further one, which has to
  * branch off behind the waiting message.
  */
-function tell(root: string): { before: Told; now: Told } {
+function tell(root: string): { before: SceneEvents; now: SceneEvents } {
   const logs = join(`${root}.home`, '.claude/projects', root.replaceAll(/[^A-Za-z0-9]/g, '-'));
   const pathOf = (session: string) => join(logs, `${session}.jsonl`);
   let second = 0;
@@ -60,7 +60,7 @@ function tell(root: string): { before: Told; now: Told } {
     record('s1', 'u3', 'a3', 'assistant', text('say-3')),
   ];
   const helper = [record('s1', null, 'h1', 'user', 'ask-4'), record('s1', 'h1', 'h2', 'assistant', text('say-4'))];
-  const bell = (session: string, event: string, more: object = {}) => {
+  const hookCall = (session: string, event: string, more: object = {}) => {
     const payload = { session_id: session, transcript_path: pathOf(session), cwd: root, hook_event_name: event };
     return { v: 1, agent: 'claude-code', at: 1_795_000_010, ppid: 0, payload: { ...payload, ...more } };
   };
@@ -68,7 +68,7 @@ function tell(root: string): { before: Told; now: Told } {
   const next = [record('s3', 'a5', 'u6', 'user', 'ask-7'), record('s3', 'u6', 'a6', 'assistant', text('say-7'))];
   const before = {
     files: { [pathOf('s3')]: third.join('') },
-    bells: [bell('s3', 'Stop', { last_assistant_message: 'say-6' })],
+    calls: [hookCall('s3', 'Stop', { last_assistant_message: 'say-6' })],
   };
   const now = {
     files: {
@@ -78,20 +78,20 @@ function tell(root: string): { before: Told; now: Told } {
       [pathOf('s2')]: record('s2', null, 'u4', 'user', 'ask-5'),
       [pathOf('s3')]: [...third, ...next].join(''),
     },
-    bells: [
-      bell('s1', 'UserPromptSubmit', { prompt: 'ask-3' }),
-      bell('s1', 'Stop', { last_assistant_message: 'say-3' }),
-      bell('s2', 'UserPromptSubmit', { prompt: 'ask-5' }),
-      bell('s3', 'Stop', { last_assistant_message: 'say-7' }),
+    calls: [
+      hookCall('s1', 'UserPromptSubmit', { prompt: 'ask-3' }),
+      hookCall('s1', 'Stop', { last_assistant_message: 'say-3' }),
+      hookCall('s2', 'UserPromptSubmit', { prompt: 'ask-5' }),
+      hookCall('s3', 'Stop', { last_assistant_message: 'say-7' }),
     ],
   };
   return { before, now };
 }
 
-async function write(root: string, { files, bells }: Told): Promise<void> {
+async function write(root: string, { files, calls }: SceneEvents): Promise<void> {
   const spool = join(root, '.git/teddy/spool');
   const hourAgo = new Date(Date.now() - 3_600_000);
-  const lines = bells.map((bell) => `${JSON.stringify(bell)}\n`).join('');
+  const lines = calls.map((one) => `${JSON.stringify(one)}\n`).join('');
   for (const [path, content] of Object.entries({ ...files, [join(spool, 'claude-code.jsonl')]: lines })) {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, content);

@@ -78,7 +78,7 @@ async function expectMended(...kinds: string[]): Promise<Examined> {
   expect(kindsOf(await examine(false))).toEqual(kinds.map((kind) => `${kind} left`));
   expect(await takePrint()).toEqual(before);
   const fixed = await examine(true);
-  expect(kindsOf(fixed)).toEqual(kinds.map((kind) => `${kind} mended`));
+  expect(kindsOf(fixed)).toEqual(kinds.map((kind) => `${kind} fixed`));
   return fixed;
 }
 
@@ -302,11 +302,11 @@ async function expectFound(
       return withProject(at, (project) => examineRepository(project, { fix: true }));
     };
     await git('update-ref', '-d', ref);
-    expect(await mend()).toMatchObject({ findings: [{ kind: 'lost-entry', outcome: 'mended' }], failures: [] });
+    expect(await mend()).toMatchObject({ findings: [{ kind: 'lost-entry', outcome: 'fixed' }], failures: [] });
     expect(await git('rev-parse', ref)).toBe(tip);
     await git('update-ref', ref, `${tip}~1`);
     expect(await mend()).toMatchObject({
-      findings: [{ kind: 'lost-entry', thing: tip, meaning: expect.stringContaining('1 entry'), outcome: 'mended' }],
+      findings: [{ kind: 'lost-entry', thing: tip, meaning: expect.stringContaining('1 entry'), outcome: 'fixed' }],
       failures: [],
     });
     expect(await git('for-each-ref', '--points-at', tip, 'refs/heads/teddy/')).toContain(`${ref}--`);

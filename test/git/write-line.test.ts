@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRepository, type OpenedRepository } from '../../src/git/repository.ts';
 import { readBootId } from '../../src/disk/process-identity.ts';
 import { packIndex } from '../../src/git/objects/pack-index.ts';
-import { encodeDelta, findSame } from '../../src/git/objects/pack-file.ts';
+import { encodeDelta, findSharedEnds } from '../../src/git/objects/pack-file.ts';
 import type { LineCommit } from '../../src/ports/git.ts';
 import type { Oid, RefName } from '../../src/names.ts';
 import { path } from '../support/disk.ts';
@@ -170,7 +170,7 @@ describe('a delta', () => {
   test('is not used if most of the object is new', () => {
     const toDelta = (base: string, target: string) => {
       const [a, b] = [Buffer.from(base), Buffer.from(target)];
-      return encodeDelta({ length: a.length, ...findSame(a, b) }, b);
+      return encodeDelta({ length: a.length, ...findSharedEnds(a, b) }, b);
     };
     expect(toDelta('abc', 'xyzxyz')).toBeNull();
     expect(toDelta('', 'x')).toBeNull();

@@ -1,8 +1,8 @@
-/** An in-memory spool: a test puts bells into `bells`, and nobody else drains. */
-import type { Bell, Spool } from '../../src/ports/capture.ts';
+/** An in-memory spool: a test puts hook calls into `calls`, and nobody else drains. */
+import type { HookCall, Spool } from '../../src/ports/capture.ts';
 
 export interface MemorySpool extends Spool {
-  bells: Bell[];
+  calls: HookCall[];
   isOpen: boolean;
   /** The time at which it is paused or resumed. */
   nowMs: number;
@@ -16,7 +16,7 @@ export function memorySpool(): MemorySpool {
   const pauses: { from: number; to: number | null }[] = [];
   const memory: MemorySpool = {
     dir: '/repository/.git/teddy/spool',
-    bells: [],
+    calls: [],
     isOpen: false,
     nowMs: 0,
     unreadable: 0,
@@ -26,11 +26,11 @@ export function memorySpool(): MemorySpool {
       paused: isPaused,
       since: 0,
       drainer: isClaimed ? 1 : null,
-      waiting: [...new Set(memory.bells.map(({ agent }) => agent))].map((agent) => {
-        const times = memory.bells.filter((bell) => bell.agent === agent).map(({ at }) => at);
+      waiting: [...new Set(memory.calls.map(({ agent }) => agent))].map((agent) => {
+        const times = memory.calls.filter((call) => call.agent === agent).map(({ at }) => at);
         return { agent, bytes: times.length, oldest: Math.min(...times) };
       }),
-      lastBells: new Map([...last, ...memory.bells.map(({ agent, at }) => [agent, at] as const)]),
+      lastCalls: new Map([...last, ...memory.calls.map(({ agent, at }) => [agent, at] as const)]),
       unreadable: setAside,
     }),
     async claim() {
@@ -39,23 +39,23 @@ export function memorySpool(): MemorySpool {
       return { release: async () => void (isClaimed = false) };
     },
     async take() {
-      const bells = memory.bells.toSorted((one, other) => one.at - other.at);
+      const calls = memory.calls.toSorted((one, other) => one.at - other.at);
       const { unreadable } = memory;
       return {
-        bells,
+        calls,
         unreadable,
         async done() {
-          memory.bells = memory.bells.filter((bell) => !bells.includes(bell));
+          memory.calls = memory.calls.filter((call) => !calls.includes(call));
           setAside += unreadable;
           memory.unreadable = 0;
-          for (const { agent, at } of bells) last.set(agent, at);
+          for (const { agent, at } of calls) last.set(agent, at);
         },
       };
     },
     open: async () => void (memory.isOpen = true),
     async close() {
       memory.isOpen = false;
-      return memory.bells.length > 0 ? `${memory.dir}.kept` : null;
+      return memory.calls.length > 0 ? `${memory.dir}.kept` : null;
     },
     async pause(paused) {
       const open = pauses.find(({ to }) => to === null);

@@ -93,7 +93,7 @@ async function call(shell: readonly string[], { input = '{}', cwd = root, agent 
 }
 
 async function takeAll(common?: string) {
-  const { bells, unreadable, done } = await opened(common).take();
+  const { calls: bells, unreadable, done } = await opened(common).take();
   await done();
   return { bells, unreadable };
 }

@@ -88,7 +88,7 @@ const journal = async (session: string) =>
     .map(({ info, parts }) => `${info.id} ${parts.map(({ text }) => text).join('|')}`);
 
 async function takeBells() {
-  const { bells, done } = await opened().take();
+  const { calls: bells, done } = await opened().take();
   await done();
   return bells.map(
     ({ agent, payload }) => `${agent} ${String(payload['hook_event_name'])} ${String(payload['session_id'])}`,
@@ -169,7 +169,7 @@ test('pi: its calls ring, with the session and its file, and answer nothing', as
   for (const [name, handler] of handlers)
     expect(await handler({ type: name, prompt: 'Hello' }, { cwd: root, sessionManager })).toBe(undefined);
   expect(await handlers.get('agent_end')?.({}, {})).toBe(undefined);
-  const { bells } = await opened().take();
+  const { calls: bells } = await opened().take();
   expect(bells.map(({ agent, payload }) => [agent, payload['hook_event_name']])).toEqual([
     ['pi', 'before_agent_start'],
     ['pi', 'agent_end'],

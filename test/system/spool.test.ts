@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { isAlive, readBootId, readStartTime } from '../../src/disk/process-identity.ts';
-import type { Bell } from '../../src/ports/capture.ts';
+import type { HookCall } from '../../src/ports/capture.ts';
 import { spool } from '../../src/system/agents/spool.ts';
 
 let dir: string;
@@ -30,10 +30,10 @@ const listed = async () => (await readdir(dir)).filter((name) => name !== 'clock
 const line = (at: number, payload: unknown = { n: at }) =>
   JSON.stringify({ v: 1, agent: 'codex', at, ppid: 7, payload });
 const append = (text: string | Uint8Array, agent = 'codex') => appendFile(inSpool(`${agent}.jsonl`), text);
-const numbers = (bells: readonly Bell[]) => bells.map(({ at }) => at);
+const numbers = (bells: readonly HookCall[]) => bells.map(({ at }) => at);
 
-async function takeAll(from = opened()): Promise<Bell[]> {
-  const { bells, done } = await from.take();
+async function takeAll(from = opened()): Promise<HookCall[]> {
+  const { calls: bells, done } = await from.take();
   await done();
   return bells;
 }
@@ -52,7 +52,7 @@ test('the spool returns the hooks’ entries in the order of time, and then no m
 
 test('the spool returns them again to the next drainer until they were processed', async () => {
   await append(`${line(1)}\n`);
-  expect(numbers((await opened().take()).bells)).toEqual([1]);
+  expect(numbers((await opened().take()).calls)).toEqual([1]);
   await append(`${line(2)}\n`);
   expect(numbers(await takeAll())).toEqual([1, 2]);
   expect(await takeAll()).toEqual([]);
@@ -65,7 +65,7 @@ test('the spool loses no other line to a line that was cut anywhere', async () =
     await append(Buffer.concat([Buffer.from('\n'), whole.subarray(0, cut)]));
     await append(`\n${line(3)}\n`);
     const taken = await opened().take();
-    expect([numbers(taken.bells), taken.unreadable]).toEqual([[1, 3], 1]);
+    expect([numbers(taken.calls), taken.unreadable]).toEqual([[1, 3], 1]);
     await taken.done();
   }
   expect((await opened().look()).unreadable).toBe(whole.length - 1);
@@ -93,7 +93,7 @@ test.each([
 test('the spool takes a payload of 50 MB from a separate file', async () => {
   const text = 'x'.repeat(50_000_000);
   await writeFile(inSpool('codex.1-2.json'), `${line(1, { text })}\n`);
-  const { bells, done } = await opened().take();
+  const { calls: bells, done } = await opened().take();
   expect(String(bells[0]?.payload['text']).length).toBe(text.length);
   await done();
   expect(await takeAll()).toEqual([]);
@@ -147,7 +147,7 @@ test('the spool takes each line once while several processes append', async () =
   );
   const ended = Promise.all(hooks.map((hook) => once(hook, 'close')));
   const drainer = opened();
-  const bells: Bell[] = [];
+  const bells: HookCall[] = [];
   let isOver = false;
   void ended.then(() => (isOver = true));
   while (!isOver) bells.push(...(await takeAll(drainer)));
@@ -195,13 +195,13 @@ test('the spool shows the waiting entries, and each agent’s last call', async 
   await opened().pause(true);
   const before = await opened().look();
   expect(before.waiting).toEqual([{ agent: 'codex', bytes: line(1_700_000_000).length + 1, oldest: written }]);
-  expect(before.lastBells).toEqual(new Map([['codex', written]]));
+  expect(before.lastCalls).toEqual(new Map([['codex', written]]));
   expect(before.paused).toBe(true);
   await opened().pause(false);
   await takeAll();
   const after = await opened().look();
   expect([after.waiting, after.paused]).toEqual([[], false]);
-  expect(after.lastBells).toEqual(new Map([['codex', 1_700_000_000]]));
+  expect(after.lastCalls).toEqual(new Map([['codex', 1_700_000_000]]));
 });
 
 test('the spool is removed when it is empty; unprocessed entries come back', async () => {

@@ -1,8 +1,8 @@
 /** Copilot CLI, by GitHub. */
 import { join } from 'node:path';
-import type { Agent, BellMeaning } from '../agent.ts';
+import type { Agent, HookMeaning } from '../agent.ts';
 
-const events: Record<string, BellMeaning> = {
+const events: Record<string, HookMeaning> = {
   sessionStart: 'other',
   userPromptSubmitted: 'turn-begins',
   agentStop: 'turn-ends',

@@ -62,7 +62,7 @@ export class DoctorCommand extends TeddyCommand {
 
 function toExitCode({ findings, failures }: Examined): number {
   if (failures.length > 0) return 2;
-  return findings.every(({ outcome }) => outcome === 'mended') ? 0 : 1;
+  return findings.every(({ outcome }) => outcome === 'fixed') ? 0 : 1;
 }
 
 function toJson({ findings, seen, notes, failures }: Examined, fix: boolean): object {
@@ -78,25 +78,25 @@ function renderExamined(terminal: Terminal, examined: Examined, fix: boolean): s
 
 function renderFinding(terminal: Terminal, finding: ReportedFinding): string {
   const { kind, thing, meaning, fix, todo, outcome, said } = finding;
-  const color = outcome === 'mended' ? 'green' : 'yellow';
+  const color = outcome === 'fixed' ? 'green' : 'yellow';
   const head = `${terminal.style(color, outcomeWords[outcome])}  ${kind}  ${toVisible(thing)}`;
   const rows = [
     meaning,
     ...(said === null ? [] : [said]),
     ...(outcome === 'left' && fix !== null ? [`--fix ${fix}.`] : []),
-    ...(outcome === 'mended' || todo === null ? [] : [todo]),
+    ...(outcome === 'fixed' || todo === null ? [] : [todo]),
   ];
   return `${head}\n${rows.map((row) => `       ${toVisible(row)}\n`).join('')}`;
 }
 
-const outcomeWords: Record<ReportedFinding['outcome'], string> = { left: 'found', mended: 'fixed', failed: 'failed' };
+const outcomeWords: Record<ReportedFinding['outcome'], string> = { left: 'found', fixed: 'fixed', failed: 'failed' };
 
 function summarize({ findings, failures }: Examined, fix: boolean): string {
-  const mended = findings.filter(({ outcome }) => outcome === 'mended').length;
-  const left = findings.length - mended;
+  const fixed = findings.filter(({ outcome }) => outcome === 'fixed').length;
+  const left = findings.length - fixed;
   const unseen = failures.length === 0 ? '' : ' Some checks could not be carried out.';
   if (findings.length === 0) return `Nothing to fix.${unseen}`;
-  if (fix) return `${mended} fixed, ${left} left.${unseen}`;
+  if (fix) return `${fixed} fixed, ${left} left.${unseen}`;
   const mendable = findings.filter((finding) => finding.fix !== null).length;
   const way =
     mendable === 0

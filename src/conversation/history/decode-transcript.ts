@@ -40,7 +40,7 @@ export function openTranscriptDecoder(
   limits: LineLimits,
   split: (value: unknown) => unknown[] = (value) => [value],
 ): TranscriptDecoder {
-  const transcript: Transcript = { records: [], skipped: [], mended: [] };
+  const transcript: Transcript = { records: [], skipped: [], repaired: [] };
   let [line, cut, isBegun] = [0, 0, false];
   const reader = openLineReader(limits, (read) => {
     line += 1;
@@ -83,14 +83,14 @@ function addLine(
 }
 
 function addMended(transcript: Transcript, text: string, line: number, split: (value: unknown) => unknown[]): void {
-  const mended = repairLine(text);
-  if (typeof mended === 'string') {
-    transcript.skipped.push({ line, reason: mended });
+  const repaired = repairLine(text);
+  if (typeof repaired === 'string') {
+    transcript.skipped.push({ line, reason: repaired });
     return;
   }
   const before = transcript.records.length;
-  for (const value of mended.values.flatMap(split)) addValue(transcript, value, line);
-  if (transcript.records.length > before) addIssue(transcript.mended, line, mended.reason);
+  for (const value of repaired.values.flatMap(split)) addValue(transcript, value, line);
+  if (transcript.records.length > before) addIssue(transcript.repaired, line, repaired.reason);
 }
 
 function addValue(transcript: Transcript, value: unknown, line: number): void {
@@ -100,7 +100,7 @@ function addValue(transcript: Transcript, value: unknown, line: number): void {
     return;
   }
   transcript.records.push(decoded.record);
-  if (decoded.mended !== undefined) addIssue(transcript.mended, line, decoded.mended);
+  if (decoded.repaired !== undefined) addIssue(transcript.repaired, line, decoded.repaired);
 }
 
 /** Reports each line once, even if several things are wrong with it. */

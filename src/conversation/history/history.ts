@@ -63,7 +63,7 @@ export interface HistoryResult {
 
 export type RepairKind =
   | 'line-skipped'
-  | 'line-mended'
+  | 'line-repaired'
   | 'call-without-result'
   | 'orphan-result'
   | 'late-result'

@@ -19,11 +19,11 @@ export function openRepairs(): RepairList {
   const add = (repair: Repair, place = keepPlace()) => found.push({ place, repair });
   return {
     add: (kind, turn, text, place) => add(toRepair(kind, turn, text), place),
-    addLines(turn, { skipped, mended }) {
+    addLines(turn, { skipped, repaired }) {
       for (const { line, reason } of skipped)
         add({ ...toRepair('line-skipped', turn, `Line ${line} was left out: ${reason}.`), line });
-      for (const { line, reason } of mended)
-        add({ ...toRepair('line-mended', turn, `Line ${line} was repaired: ${reason}.`), line });
+      for (const { line, reason } of repaired)
+        add({ ...toRepair('line-repaired', turn, `Line ${line} was repaired: ${reason}.`), line });
     },
     keepPlace,
     all: () => found.toSorted((one, other) => one.place - other.place).map(({ repair }) => repair),

@@ -9,7 +9,7 @@ import type { TurnName } from '../../names.ts';
 
 /** Never throws. A call comes before its result, even when several calls ran at the same time. */
 export function toTurnHistory(turn: TurnName, records: readonly TranscriptRecord[], files: TurnFiles): TurnHistory {
-  const decoded = { records: [...records], skipped: [], mended: [] };
+  const decoded = { records: [...records], skipped: [], repaired: [] };
   const { transcript } = resolveFiles(turn, decoded, files);
   const { turns } = toHistory([{ turn, transcript }]);
   const parts = turns.flatMap(({ said, steps }) => [

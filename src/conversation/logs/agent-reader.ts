@@ -73,9 +73,9 @@ export function openAgentReader(
   const unknown: AgentLine[] = [];
 
   const readText = (number: number, text: string): boolean => {
-    const { objects, mended, isTorn, lost } = readObjects(text, isRecord);
+    const { objects, repaired, isTorn, lost } = readObjects(text, isRecord);
     if (lost !== null) log.skip(number, lost);
-    if (mended !== null) log.repair(number, mended);
+    if (repaired !== null) log.repair(number, repaired);
     const place = toPlace(number, text);
     const understood = objects.map((object) => lines.read(object, place));
     if (!understood.every(Boolean)) log.leaveOut('lines of unknown types');

@@ -51,7 +51,7 @@ export function openLines(maxChars = maxLineChars): LineCutter {
 export interface LineObjects {
   objects: Record<string, unknown>[];
   /** How the line was repaired; null when it was not. */
-  mended: string | null;
+  repaired: string | null;
   /** Part of the line is torn and missing from the objects. */
   isTorn?: boolean;
   /** Why part of the line is missing from the objects; null when nothing is missing. */
@@ -64,13 +64,13 @@ export interface LineObjects {
  */
 export function readObjects(line: string, isRecord?: RecordForm): LineObjects {
   const value = parseJson(line);
-  const none = { objects: [], mended: null };
+  const none = { objects: [], repaired: null };
   if (isObject(value)) return { ...none, objects: [value], lost: null };
   if (value !== undefined) return { ...none, lost: 'not a JSON object' };
-  const mended = repairLine(line, isRecord);
-  if (typeof mended === 'string') return { ...none, lost: mended };
-  const { values, isTorn, reason } = mended;
-  return { objects: values.filter(isObject), mended: reason, isTorn, lost: null };
+  const repaired = repairLine(line, isRecord);
+  if (typeof repaired === 'string') return { ...none, lost: repaired };
+  const { values, isTorn, reason } = repaired;
+  return { objects: values.filter(isObject), repaired: reason, isTorn, lost: null };
 }
 
 function withoutEnd(line: string, number: number): string {

@@ -86,9 +86,9 @@ export function openJsonlImporter(options: ImportOptions): MeasuredImporter {
     context.log.readLine();
     if (text === null) return context.log.skip(number, 'longer than a line can be');
     const place = toPlace(number, text);
-    const { records, skipped, mended } = decodeTranscript(text, splitContent);
+    const { records, skipped, repaired } = decodeTranscript(text, splitContent);
     for (const { reason } of skipped) context.log.skip(place.line, reason);
-    for (const { reason } of mended) context.log.repair(place.line, reason);
+    for (const { reason } of repaired) context.log.repair(place.line, reason);
     for (const record of records) read(context, record, place);
   };
   return toImporter(context, {

@@ -14,8 +14,8 @@ import {
 import { isObject } from '../../session/text/parse-object.ts';
 import { asText } from './import-values.ts';
 
-/** `skipped`: why the value is not a record. `mended`: how it differs from a normal record. Both are sentence fragments. */
-export type DecodedRecord = { record: TranscriptRecord; mended?: string } | { skipped: string };
+/** `skipped`: why the value is not a record. `repaired`: how it differs from a normal record. Both are sentence fragments. */
+export type DecodedRecord = { record: TranscriptRecord; repaired?: string } | { skipped: string };
 
 type RecordBase = Pick<NoteRecord, 'id' | 'timestamp'>;
 export const saidTypes = ['user', 'assistant', 'assistant_partial'] as const;
@@ -164,7 +164,7 @@ function decodeSaid(type: SaidType, value: Record<string, unknown>, base: Record
   if (isDeep(content)) return { skipped: tooDeep };
   const { text, foreign } = toContentText(content);
   const record = toSaid(type, base, text, source);
-  return foreign.length === 0 ? { record } : { record, mended: `as text: content of type ${foreign.join(', ')}` };
+  return foreign.length === 0 ? { record } : { record, repaired: `as text: content of type ${foreign.join(', ')}` };
 }
 
 function toSaid(type: SaidType, base: RecordBase, content: string, source: string): TranscriptRecord {

@@ -1,7 +1,7 @@
 /** Reads the usable parts of a line that a crash has torn, joined with the next line, or filled with NUL characters. */
 import { isObject, parseJson } from '../../session/text/parse-object.ts';
 
-export interface MendedLine {
+export interface RepairedLine {
   /** The objects on the line, in order. */
   values: unknown[];
   /** Part of the line is torn and missing from the objects. */
@@ -29,7 +29,7 @@ const space = /[\s\0\uFEFF\u0085]/;
  * record if the object is itself a record, and also accepts the object at the end of the line, wherever the preceding
  * one was torn.
  */
-export function repairLine(line: string, isRecord?: RecordForm): MendedLine | string {
+export function repairLine(line: string, isRecord?: RecordForm): RepairedLine | string {
   const { objects, hasRest } = findObjects(line, isRecord !== undefined);
   const last = isRecord === undefined ? null : findLast(line, objects.at(-1)?.end ?? 0);
   const found = last === null ? objects : [...objects, last];

@@ -19,7 +19,7 @@ export interface Transcript {
   /** Lines without a record, or with an object that is not a record. */
   skipped: LineIssue[];
   /** Lines with several records, or with a damaged or unusual one; `records` contains the readable parts. */
-  mended: LineIssue[];
+  repaired: LineIssue[];
 }
 
 export type Answer = { complete: boolean; text: string } | { complete: true; file: string };

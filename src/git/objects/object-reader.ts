@@ -209,7 +209,7 @@ export async function readObject(
   throw new TeddyError(
     'DAMAGED_SESSION',
     found ? `${name} is a ${found.type}, not a ${type}.` : `The ${type} ${name} is missing.`,
-    'Try again if `git gc --prune=now` is running. Otherwise run `git fsck`, or `git fetch --unshallow` in a shallow clone.',
+    'If `git gc --prune=now` is running, wait for it and try again. Otherwise run `git fsck`, or `git fetch --unshallow` in a shallow clone.',
   );
 }
 

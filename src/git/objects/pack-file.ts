@@ -19,7 +19,7 @@ export interface PackFile {
    * Adds an object. `same` counts the bytes shared with the previous object in the series; without it, this method
    * compares the two.
    */
-  add(type: ObjectType, content: Buffer, series: Series | null, same?: Same): Oid;
+  add(type: ObjectType, content: Buffer, series: Series | null, same?: SharedEnds): Oid;
   /** Writes to disk when much data is buffered. The caller must not add anything meanwhile. */
   drain(): Promise<void>;
   /** Makes all objects durable and visible. */
@@ -37,7 +37,7 @@ export interface Series {
 }
 
 /** The number of bytes at the beginning and the end that an earlier version shares. */
-export interface Same {
+export interface SharedEnds {
   before: number;
   after: number;
 }
@@ -60,7 +60,7 @@ const tinyBytes = 128;
 const largeBytes = 64 * 1024;
 
 /** A stored version, with the number of bytes that it shares with the newest one. */
-interface Version extends Same {
+interface Version extends SharedEnds {
   offset: number;
   length: number;
 }
@@ -102,7 +102,7 @@ export async function openPack(options: ObjectWriterOptions): Promise<PackFile> 
   };
   return {
     add(type, content, series, given) {
-      const same = given ?? (series?.content ? findSame(series.content, content) : null);
+      const same = given ?? (series?.content ? findSharedEnds(series.content, content) : null);
       const id = hashObject(options.objectFormat, type, content, series, same);
       const oid = id.toString('hex') as Oid;
       if (series !== null) advance(series, same, given === undefined ? content : null);
@@ -141,7 +141,7 @@ function hashObject(
   type: ObjectType,
   content: Buffer,
   series: Series | null,
-  same: Same | null,
+  same: SharedEnds | null,
 ): Buffer {
   const begin = () => createHash(format).update(`${type} ${content.length}\0`);
   if (series === null || content.length < largeBytes) {
@@ -157,7 +157,7 @@ function hashObject(
 }
 
 /** Moves the series on to the next version, even one that is not stored because it is already in the pack. */
-function advance(series: Series, same: Same | null, content: Buffer | null): void {
+function advance(series: Series, same: SharedEnds | null, content: Buffer | null): void {
   series.content = content;
   if (same === null) series.stored = null;
   if (series.stored === null || same === null) return;
@@ -324,7 +324,7 @@ export function encodeDelta({ length, before, after }: Omit<Version, 'offset'>, 
   ]);
 }
 
-export function findSame(a: Buffer, b: Buffer): Same {
+export function findSharedEnds(a: Buffer, b: Buffer): SharedEnds {
   const shorter = Math.min(a.length, b.length);
   const before = countEqual(a, b, shorter);
   return { before, after: countEqualAtEnd(a, b, shorter - before) };

@@ -3,7 +3,7 @@ import type { LineCommit, TreeEntry, TreeMode } from '../../ports/git.ts';
 import type { Oid } from '../../names.ts';
 import { encodeCommit, encodeTree } from '../../session/entries/object-format.ts';
 import type { ObjectWriterOptions } from './object-writer.ts';
-import { findSame, openPack, openSeries, type PackFile, type Same, type Series } from './pack-file.ts';
+import { findSharedEnds, openPack, openSeries, type PackFile, type SharedEnds, type Series } from './pack-file.ts';
 
 export interface LineParent {
   oid: Oid;
@@ -124,7 +124,7 @@ function toRows(entries: TreeEntry[]): DirectoryRows {
  * Sets one row, and returns how much the directory shares with its previous version. Cannot turn a file into a
  * directory or a directory into a file.
  */
-function setRow(rows: DirectoryRows, mode: TreeMode, name: string, oid: Oid): Same {
+function setRow(rows: DirectoryRows, mode: TreeMode, name: string, oid: Oid): SharedEnds {
   const key = toKey({ mode, name });
   const at = findPosition(rows.keys, key);
   const row = toRow({ mode, name, oid });
@@ -132,7 +132,7 @@ function setRow(rows: DirectoryRows, mode: TreeMode, name: string, oid: Oid): Sa
   const isThere = rows.keys[at] === key;
   const end = isThere ? (rows.starts[at + 1] ?? rows.length) : start;
   const after = rows.length - end;
-  const same = findSame(rows.bytes.subarray(start, end), row);
+  const same = findSharedEnds(rows.bytes.subarray(start, end), row);
   const added = row.length - (end - start);
   if (rows.length + added > rows.bytes.length)
     rows.bytes = Buffer.concat([rows.bytes.subarray(0, rows.length)], 2 * (rows.length + added));

@@ -93,7 +93,7 @@ const table = [
   {
     name: 'readThroughProxy',
     takes: 'boolean',
-    purpose: 'whether READ fetches pages through a proxy, which may lead into your network',
+    purpose: 'whether READ fetches pages through a proxy, which may reach your internal network',
     fallback: 'false',
   },
   {

@@ -7,7 +7,7 @@ import { findHolders } from '../../disk/lock-holders.ts';
 import { makePrivateDirectory, replaceDurably } from '../../disk/durable-file.ts';
 import { removeFile, renameIfExists, replaceFile, toWriteError } from '../../disk/replace-file.ts';
 import { errorCode, fallBackTo, nullIfGone } from '../../disk/system-error.ts';
-import type { Bell, Spool, SpoolState } from '../../ports/capture.ts';
+import type { HookCall, Spool, SpoolState } from '../../ports/capture.ts';
 import type { Clock } from '../../ports/project.ts';
 import { parseObject } from '../../session/text/parse-object.ts';
 import { sha256 } from '../ids.ts';
@@ -51,24 +51,24 @@ export function spool(options: SpoolOptions): Spool {
     async take() {
       const files: TakenFile[] = [];
       const bad: BadLine[] = [];
-      const bells: Bell[] = [];
+      const calls: HookCall[] = [];
       for (const found of await takeFiles(options)) {
         const bytes = await readFile(found.path);
         const from = found.grows ? (dealt.get(found.path) ?? 0) : 0;
         files.push({ ...found, end: bytes.length });
         for (const line of found.grows ? splitLines(bytes.subarray(from)) : [bytes]) {
-          const bell = parseBell(line);
-          if (bell === null) bad.push({ agent: found.agent, bytes: line });
-          else bells.push(bell);
+          const call = parseCall(line);
+          if (call === null) bad.push({ agent: found.agent, bytes: line });
+          else calls.push(call);
         }
       }
-      bells.sort((one, other) => one.at - other.at);
+      calls.sort((one, other) => one.at - other.at);
       return {
-        bells,
+        calls,
         unreadable: bad.length,
         async done() {
           await setAside(dir, bad);
-          await noteLast(dir, bells);
+          await noteLast(dir, calls);
           for (const file of files) await removeDealt(file, dealt);
         },
       };
@@ -159,7 +159,7 @@ function splitLines(bytes: Buffer): Buffer[] {
   return lines;
 }
 
-function parseBell(line: Buffer): Bell | null {
+function parseCall(line: Buffer): HookCall | null {
   const { v, agent, at, ppid, payload } = parseObject(line.toString('utf8')) ?? {};
   if (v !== version || typeof agent !== 'string' || !Number.isSafeInteger(at)) return null;
   if (payload !== null && (typeof payload !== 'object' || Array.isArray(payload))) return null;
@@ -167,7 +167,7 @@ function parseBell(line: Buffer): Bell | null {
     agent,
     at: Number(at),
     ppid: Number.isSafeInteger(ppid) ? Number(ppid) : 0,
-    payload: (payload ?? {}) as Bell['payload'],
+    payload: (payload ?? {}) as HookCall['payload'],
   };
 }
 
@@ -180,8 +180,8 @@ async function setAside(dir: string, bad: readonly BadLine[]): Promise<void> {
   }
 }
 
-async function noteLast(dir: string, bells: readonly Bell[]): Promise<void> {
-  const last = new Map(bells.map(({ agent, at }) => [agent, at]));
+async function noteLast(dir: string, calls: readonly HookCall[]): Promise<void> {
+  const last = new Map(calls.map(({ agent, at }) => [agent, at]));
   if (last.size === 0 || !(await makeBelow(join(dir, 'seen')))) return;
   for (const [agent, at] of last)
     if (/^[a-z0-9-]+$/.test(agent)) await replaceFile(join(dir, 'seen', agent), `${at}\n`, dirname(dir));
@@ -235,16 +235,16 @@ async function look(options: SpoolOptions): Promise<SpoolState> {
   const exists = found?.isDirectory() ?? false;
   const files = [...(await listFiles(dir)), ...(await listFiles(join(dir, 'taken')))].filter(({ size }) => size > 0);
   const waiting = new Map<string, { bytes: number; oldest: number }>();
-  const lastBells = new Map<string, number>();
+  const lastCalls = new Map<string, number>();
   for (const agent of await readdir(join(dir, 'seen')).catch(noneThere)) {
     const at = Number(await readFile(join(dir, 'seen', agent), 'utf8').catch(() => 'none'));
-    if (Number.isSafeInteger(at)) lastBells.set(agent, at);
+    if (Number.isSafeInteger(at)) lastCalls.set(agent, at);
   }
   for (const { name, size, mtimeMs } of files) {
     const [agent, at] = [agentOf(name), Math.floor(mtimeMs / 1000)];
     const { bytes = 0, oldest = at } = waiting.get(agent) ?? {};
     waiting.set(agent, { bytes: bytes + size, oldest: Math.min(oldest, at) });
-    lastBells.set(agent, Math.max(lastBells.get(agent) ?? 0, at));
+    lastCalls.set(agent, Math.max(lastCalls.get(agent) ?? 0, at));
   }
   return {
     exists,
@@ -252,7 +252,7 @@ async function look(options: SpoolOptions): Promise<SpoolState> {
     paused: (await isThere(join(dir, 'paused'))) === true,
     drainer: exists ? await findHolder(join(dir, 'drainer.claim'), options) : null,
     waiting: [...waiting].map(([agent, of]) => ({ agent, ...of })),
-    lastBells,
+    lastCalls,
     unreadable: (await readdir(join(dir, 'unreadable')).catch(noneThere)).length,
   };
 }

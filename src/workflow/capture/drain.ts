@@ -1,12 +1,12 @@
 /** Processes the hooks' notes, follows the logs that they name while turns are open, and ends when no work is left. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toMessage } from '../../errors.ts';
-import type { BellMeaning } from '../../agents/agent.ts';
+import type { HookMeaning } from '../../agents/agent.ts';
 import { agents, findAgentName, type AgentName } from '../../agents/agents.ts';
 import type { AgentUnit } from '../../conversation/logs/agent-log.ts';
 import { asText } from '../../conversation/records/import-values.ts';
 import { captureSource, type KnownRecord } from '../../conversation/records/record.ts';
-import type { Bell } from '../../ports/capture.ts';
+import type { HookCall } from '../../ports/capture.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
 import { shortRef } from '../../names.ts';
@@ -20,7 +20,7 @@ import { appendCode, readCode, type CodeState } from './work-tree-snapshot.ts';
 import { loadAgentLog } from '../../agents/open-log.ts';
 
 export interface Drained {
-  bells: number;
+  calls: number;
   sessions: number;
   entries: number;
   records: number;
@@ -74,13 +74,13 @@ interface Followed {
  * INTERRUPTED; in that case everything that has arrived is saved.
  */
 export async function drain(project: Project, capture: Capture, options: DrainOptions): Promise<Drained | null> {
-  const sum: Drained = { bells: 0, sessions: 0, entries: 0, records: 0, problems: [] };
+  const sum: Drained = { calls: 0, sessions: 0, entries: 0, records: 0, problems: [] };
   for (;;) {
     const claim = await project.spool.claim();
-    if ('heldBy' in claim) return sum.bells === 0 ? null : sum;
+    if ('heldBy' in claim) return sum.calls === 0 ? null : sum;
     try {
       await drainClaimed(project, capture, options, sum);
-      if (sum.bells > 0) await noteProblems(project, capture, sum.problems);
+      if (sum.calls > 0) await noteProblems(project, capture, sum.problems);
     } finally {
       await claim.release();
     }
@@ -102,14 +102,14 @@ async function drainClaimed(
   await repair(project).catch((error: unknown) => sum.problems.push(toMessage(error)));
   while (!signal.aborted) {
     const taken = await project.spool.take();
-    for (const [at, bell] of taken.bells.entries())
-      await handleCall(project, capture, { sessions, waitMs, later: taken.bells.slice(at + 1) }, bell, sum).catch(
-        (error: unknown) => sum.problems.push(`A call of ${bell.agent}: ${toMessage(error)}`),
+    for (const [at, call] of taken.calls.entries())
+      await handleCall(project, capture, { sessions, waitMs, later: taken.calls.slice(at + 1) }, call, sum).catch(
+        (error: unknown) => sum.problems.push(`A call of ${call.agent}: ${toMessage(error)}`),
       );
-    sum.bells += taken.bells.length;
+    sum.calls += taken.calls.length;
     for (const one of sessions.values()) await pollLog(project, capture, one, sum);
     sum.problems.push(...(await closeLostGates(project)));
-    if (taken.bells.length > 0 || taken.unreadable > 0) await taken.done();
+    if (taken.calls.length > 0 || taken.unreadable > 0) await taken.done();
     const nowMs = performance.now();
     for (const [key, one] of sessions) if (!isBusy(one, nowMs, lingerMs)) sessions.delete(key);
     sum.sessions = Math.max(sum.sessions, sessions.size);
@@ -126,8 +126,8 @@ function isBusy({ awaits, isOpen, grewMs }: Followed, nowMs: number, lingerMs: n
 async function handleCall(
   project: Project,
   capture: Capture,
-  { sessions, waitMs, later }: { sessions: Map<string, Followed>; waitMs: number; later: readonly Bell[] },
-  { agent: name, at, payload, ppid }: Bell,
+  { sessions, waitMs, later }: { sessions: Map<string, Followed>; waitMs: number; later: readonly HookCall[] },
+  { agent: name, at, payload, ppid }: HookCall,
   sum: Drained,
 ): Promise<void> {
   const agent = findAgentName(name);
@@ -149,7 +149,7 @@ async function handleCall(
     await finish(project, capture, one, sum);
     const words = { prompt: asText(payload['prompt']) ?? null, answer: null, at };
     // The agent has been working since then, so teddy can no longer distinguish the user's edits from the agent's.
-    const isLate = later.some((bell) => sessionOf(bell.payload) === id && meaningOf(agent, bell.payload) !== 'other');
+    const isLate = later.some((call) => sessionOf(call.payload) === id && meaningOf(agent, call.payload) !== 'other');
     Object.assign(one, {
       isOpen: true,
       before: isLate ? null : await readCodeOf(project, cwd),
@@ -168,11 +168,11 @@ async function handleCall(
     Object.assign(one, { ends: true, awaits: one.awaits ?? { text: null, untilMs } });
 }
 
-function sessionOf(payload: Bell['payload']): string {
+function sessionOf(payload: HookCall['payload']): string {
   return asText(payload['session_id']) ?? asText(payload['sessionId']) ?? asText(payload['sessionID']) ?? '';
 }
 
-function meaningOf(agent: AgentName, payload: Bell['payload']): BellMeaning {
+function meaningOf(agent: AgentName, payload: HookCall['payload']): HookMeaning {
   const event = asText(payload['hook_event_name']) ?? asText(payload['event']) ?? '';
   return agents[agent].hooks.events[event] ?? 'other';
 }

@@ -15,7 +15,7 @@ type StatusCapture = Pick<Capture, 'states' | 'logs'>;
 
 interface CapturedAgent extends AgentState {
   /** When the agent last called a hook in this repository, in seconds since 1970. */
-  lastBell: number | null;
+  lastCall: number | null;
   /** The number of its sessions that are lines in this repository. */
   sessions: number;
 }
@@ -52,7 +52,7 @@ export async function readCaptureStatus(
   ]);
   const captured = agents.map((agent) => ({
     ...agent,
-    lastBell: spool.lastBells.get(agent.name) ?? null,
+    lastCall: spool.lastCalls.get(agent.name) ?? null,
     sessions: followed.filter((log) => log.agent === agent.name && log.session !== null).length,
   }));
   const isOn = spool.exists && setting === 'true';
@@ -177,20 +177,20 @@ const marginSeconds = 120;
 
 /** `log` is the time at which the agent last wrote a log here; `since` is the time at which capture began. */
 function warnOfAgent(
-  { title, hooks, trusted, problem, lastBell }: CapturedAgent,
+  { title, hooks, trusted, problem, lastCall }: CapturedAgent,
   log: number,
   since: number,
 ): string[] {
   const isInstalled = hooks === 'installed';
   const missed =
-    lastBell === null ? 'but its hooks have never called teddy' : 'but its hooks have not called teddy since then';
+    lastCall === null ? 'but its hooks have never called teddy' : 'but its hooks have not called teddy since then';
   return [
     ...(problem === null ? [] : [problem]),
     ...(hooks === 'changed' ? [`Some hooks for ${title} are missing or were changed: \`teddy capture install\`.`] : []),
     ...(isInstalled && trusted === false
       ? [`${title} does not run the hooks until you trust them: start it, and answer \`/hooks\` once.`]
       : []),
-    ...(isInstalled && log > Math.max(lastBell ?? 0, since) + marginSeconds
+    ...(isInstalled && log > Math.max(lastCall ?? 0, since) + marginSeconds
       ? [`${title} has worked here, ${missed}: \`teddy capture sweep\` captures what was missed.`]
       : []),
   ];

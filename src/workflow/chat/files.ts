@@ -71,7 +71,7 @@ export async function findWorkspace({ workspace, ref }: ReadyLine): Promise<Work
  * A readable path and its target; or `problem`, which explains why the path is not readable, as a sentence without its
  * final period.
  */
-export type Reach =
+export type ReachedPath =
   | { path: RepoPath; target: Extract<FileTarget, { kind: 'file' | 'directory' }> }
   | { problem: string; isAbsent?: boolean };
 
@@ -79,7 +79,7 @@ export type Reach =
  * Returns the path if a plan's READ could name it: it does not leave the project, git does not ignore it, its name does
  * not suggest a secret, and the user's own lists do not exclude it.
  */
-export async function reachPath({ project, line }: LineContext, files: ChatFiles, text: string): Promise<Reach> {
+export async function reachPath({ project, line }: LineContext, files: ChatFiles, text: string): Promise<ReachedPath> {
   const parsed = parseRepoPath(text, files.workspace?.root);
   if ('problem' in parsed) return parsed;
   const { path } = parsed;

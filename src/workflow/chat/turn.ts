@@ -160,7 +160,7 @@ function toFollowing({ turn, message }: OpenTurn, records: TranscriptRecord[]): 
     message: { role: 'user', content: message },
     source: 'text',
   };
-  const transcript = { records: [opening, ...since], skipped: [], mended: [] };
+  const transcript = { records: [opening, ...since], skipped: [], repaired: [] };
   return toModelMessages(renderOpenai(toHistory([{ turn, transcript }]))).slice(1);
 }
 

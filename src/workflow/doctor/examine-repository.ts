@@ -22,7 +22,7 @@ import { moveRefs } from '../line/move-refs.ts';
 
 export interface ReportedFinding extends Finding {
   /** `left` means that teddy did not try to fix the problem; `failed`, that `--fix` has tried. */
-  outcome: 'left' | 'mended' | 'failed';
+  outcome: 'left' | 'fixed' | 'failed';
   /** The result of `--fix`, or the reason why it failed. */
   said: string | null;
 }
@@ -211,7 +211,7 @@ async function mend(found: Found): Promise<ReportedFinding> {
   const reported = toReported(found);
   if (found.repairFinding === undefined) return reported;
   try {
-    return { ...reported, said: await found.repairFinding(), outcome: 'mended' };
+    return { ...reported, said: await found.repairFinding(), outcome: 'fixed' };
   } catch (error) {
     if (!(error instanceof TeddyError) || error.code === 'INTERRUPTED') throw error;
     return { ...reported, outcome: 'failed', said: error.message, todo: error.hint ?? reported.todo };

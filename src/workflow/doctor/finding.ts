@@ -69,7 +69,7 @@ export interface Scene {
 /** The result of one examination. */
 interface Look {
   found: Found[];
-  /** A few words about the things examined; null when there was nothing to examine. */
+  /** A short description of what was examined; null when there was nothing to examine. */
   seen: string | null;
   /** Facts worth knowing that are not faults. */
   notes?: string[];

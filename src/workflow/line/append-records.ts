@@ -172,7 +172,7 @@ function toUnitKind(records: readonly KnownRecord[]): UnitKind {
   if (records.length > 1) {
     throw new TeddyError(
       'BAD_RECORD',
-      'Only the calls of an answer and their results are stored together.',
+      'Only calls from one answer, and their results, can be stored together.',
       'Send these records one by one.',
     );
   }

@@ -18,7 +18,7 @@ export interface JudgedPlan {
   status: TurnStatus;
 }
 
-export interface SaidVerdict {
+export interface VerdictDraft {
   verdict: VerdictWord;
   text?: string | undefined;
   comments: { line: number; text: string }[];
@@ -29,7 +29,7 @@ export async function appendVerdict(
   project: Project,
   line: { ref: RefName; workspace: Workspace | null; state?: LineState },
   judged: JudgedPlan,
-  { verdict, text = '', comments }: SaidVerdict,
+  { verdict, text = '', comments }: VerdictDraft,
 ): Promise<Verdict> {
   const { store } = project.repository;
   const { turn } = judged;

@@ -91,7 +91,7 @@ function cutToBytes(text: string, bytes: number): string {
   return text.slice(0, encoder.encodeInto(text, new Uint8Array(bytes)).read);
 }
 
-export interface Hearing {
+export interface ReceiveSettings {
   onUsage?: Listener['onUsage'] | undefined;
   maxContinuations: number;
   /** Returns true to continue an answer that the model's limit cut off. Defaults to always. */
@@ -108,7 +108,7 @@ export async function* streamAnswer(
   model: Model,
   request: ModelRequest,
   received: Received,
-  { maxContinuations, isWanted = () => true, toShown = (text) => text, onUsage }: Hearing,
+  { maxContinuations, isWanted = () => true, toShown = (text) => text, onUsage }: ReceiveSettings,
 ): AsyncGenerator<string> {
   if (received.text === '') yield* streamOnce(model, request, received, onUsage);
   for (let count = 0; count < maxContinuations && isCut(received) && isWanted(); count += 1) {

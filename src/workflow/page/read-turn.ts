@@ -219,7 +219,7 @@ type Cut = (text: string) => Promise<PageText>;
 
 /** Returns the parts in the order of the fold; notes and thinking stay where their records are. */
 async function toParts(turn: string, records: TranscriptRecord[], cut: Cut): Promise<PagePart[]> {
-  const transcript = { records, skipped: [], mended: [] };
+  const transcript = { records, skipped: [], repaired: [] };
   const places = new Map(records.flatMap((record, at) => ('id' in record ? [[record.id, at] as const] : [])));
   const asides = records.flatMap((record, at) =>
     record.type === 'note' || record.type === 'thinking' || record.type === 'plan' ? [{ record, at }] : [],

@@ -241,7 +241,7 @@ interface OriginContext {
   checkouts: Checkouts;
 }
 
-/** Reads each directory of a commit once, because it may have thousands of files. */
+/** Reads each directory of a commit only once, because a directory may contain thousands of files. */
 async function readOrigins(
   { repository: { store } }: Project,
   touched: TouchedFile[],

@@ -5,7 +5,7 @@ import type { Project } from '../../ports/project.ts';
 import { archivePrefix, parseLineRef, shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
 import { ambiguousError, findHeadLine, findLine, findNamedTip } from '../line/find.ts';
 import { chooseMain, type KnownLine } from '../../session/lines/lines.ts';
-import { parseShared, type Scope, type Sides } from './shared-refs.ts';
+import { parseShared, type Scope, type TransferSides } from './shared-refs.ts';
 import { groupBy } from '../../session/text/group-by.ts';
 
 interface ScopeRequest {
@@ -24,7 +24,7 @@ interface ScopeRequest {
 export async function chooseScope(
   project: Project,
   request: ScopeRequest,
-  { listed, lines: live, stale }: Pick<Sides, 'listed' | 'lines' | 'stale'>,
+  { listed, lines: live, stale }: Pick<TransferSides, 'listed' | 'lines' | 'stale'>,
 ): Promise<Scope> {
   const { session, line } = await chooseLine(project, request, listed, live);
   const lines = [...live, ...stale];

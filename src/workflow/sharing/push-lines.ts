@@ -7,7 +7,7 @@ import type { ChosenRemote } from './choose-remote.ts';
 import type { StandingTips } from './plan-moves.ts';
 import type { Standing } from './reconcile.ts';
 import type { ShareRequest } from './shared-line.ts';
-import { toTracking, type Scope, type Sides } from './shared-refs.ts';
+import { toTracking, type Scope, type TransferSides } from './shared-refs.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
 import type { VerifiedLine, Violation } from '../../session/entries/violation.ts';
 import { moveRefs } from '../line/move-refs.ts';
@@ -21,7 +21,7 @@ export function toPushes(lines: readonly StandingTips[]): RefUpdate[] {
   );
 }
 
-type SharedRefs = Pick<Sides, 'remote' | 'here'> & Pick<Scope, 'named'> & { listed: readonly RefTip[] };
+type SharedRefs = Pick<TransferSides, 'remote' | 'here'> & Pick<Scope, 'named'> & { listed: readonly RefTip[] };
 
 /**
  * Returns `moved` when a lease did not hold; in that case nothing changes. Throws SECRET_FOUND, FAULTY_SESSION, and as

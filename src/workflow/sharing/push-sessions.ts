@@ -11,7 +11,7 @@ import { readStandings, type StandingTips } from './plan-moves.ts';
 import { moveTracking, pushLines, toPushes } from './push-lines.ts';
 import { repair } from '../line/repair.ts';
 import { toSharedLine, type Shared, type SharedLine, type ShareRequest } from './shared-line.ts';
-import { listRefsHere, readSides, toSharedTips, type Sides } from './shared-refs.ts';
+import { listRefsHere, readSides, toSharedTips, type TransferSides } from './shared-refs.ts';
 
 /**
  * Pushes all or nothing. Throws REMOTE_EMPTY, REMOTE_AHEAD, REMOTE_CHANGED, SECRET_FOUND, UNKNOWN_REMOTE,
@@ -24,7 +24,7 @@ export async function pushSessions(project: Project, request: ShareRequest): Pro
   const scope = await chooseScope(project, { ...request, offLine: 'open' }, sides);
   const { session } = scope;
   if (sides.isEmpty) throw await toEmpty(project, sides, session);
-  const read = (here: Sides['here']) => readStandings(project, toSharedTips({ ...sides, here }, scope));
+  const read = (here: TransferSides['here']) => readStandings(project, toSharedTips({ ...sides, here }, scope));
   const before = await read(sides.here);
   // Another process may have extended a local line, and pushed it, before the remote listed its refs.
   const tips = before.some(isBehind) ? await read(await listRefsHere(project.repository.store)) : before;
@@ -89,7 +89,7 @@ function isBehind({ kind, standing, local, known }: StandingTips): boolean {
  */
 export async function toEmpty(
   project: Project,
-  { remote: { label }, here }: Pick<Sides, 'remote' | 'here'>,
+  { remote: { label }, here }: Pick<TransferSides, 'remote' | 'here'>,
   session: SessionId | null,
 ): Promise<TeddyError> {
   const base = session === null ? null : await readBaseBranch(project, mainLineRef(session));

@@ -25,7 +25,7 @@ import { listLinesAndTips, type KnownLine } from '../../session/lines/lines.ts';
 const listedPrefixes = ['refs/heads/', archivePrefix];
 
 /** Both sides of a transfer, read once and passed on. */
-export interface Sides {
+export interface TransferSides {
   remote: ChosenRemote;
   /** The remote's branches and archives. */
   listed: RefTip[];
@@ -41,13 +41,17 @@ export interface Sides {
  * Reads this repository while the remote answers, so the local data may be older than the remote's list. Throws as
  * `Remotes.list` does.
  */
-export async function readSides(project: Project, remote: ChosenRemote, options: TransferOptions): Promise<Sides> {
+export async function readSides(
+  project: Project,
+  remote: ChosenRemote,
+  options: TransferOptions,
+): Promise<TransferSides> {
   const listing = project.repository.remotes.list(remote.name, listedPrefixes, options);
   const [{ refs, isEmpty }, own] = await Promise.all([listing, readHere(project)]);
   return { remote, listed: refs, isEmpty, ...own };
 }
 
-async function readHere(project: Project): Promise<Pick<Sides, 'here' | 'lines' | 'stale'>> {
+async function readHere(project: Project): Promise<Pick<TransferSides, 'here' | 'lines' | 'stale'>> {
   const here = await listRefsHere(project.repository.store);
   const branches = here.filter(({ ref }) => !ref.startsWith('refs/teddy/'));
   return { here, ...(await listLinesAndTips(project, { listed: branches })) };
@@ -107,7 +111,7 @@ export function toTracking({ name, isConfigured }: ChosenRemote, ref: RefName): 
 
 /** Returns the tips sorted by name. */
 export function toSharedTips(
-  { remote, listed, here: refs }: Pick<Sides, 'remote' | 'listed' | 'here'>,
+  { remote, listed, here: refs }: Pick<TransferSides, 'remote' | 'listed' | 'here'>,
   scope: Scope,
 ): SharedTips[] {
   const { named, ownNamed } = scope;

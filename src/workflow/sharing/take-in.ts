@@ -11,12 +11,19 @@ import { planMoves, readStandings, type Move, type StandingTips } from './plan-m
 import type { IncomingRef, RefusedRef } from './check-incoming.ts';
 import { clearQuarantine, withQuarantine } from '../line/quarantine.ts';
 import { toSharedLine, type ShareRequest, type SharedLine } from './shared-line.ts';
-import { listRefsHere, toSharedTips, toTracking, type Scope, type SharedTips, type Sides } from './shared-refs.ts';
+import {
+  listRefsHere,
+  toSharedTips,
+  toTracking,
+  type Scope,
+  type SharedTips,
+  type TransferSides,
+} from './shared-refs.ts';
 
 const maxAttempts = 10;
 const maxTries = 3;
 
-export interface Source extends Pick<Sides, 'remote' | 'listed' | 'here'> {
+export interface Source extends Pick<TransferSides, 'remote' | 'listed' | 'here'> {
   scope: Scope;
 }
 

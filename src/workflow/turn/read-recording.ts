@@ -34,7 +34,7 @@ export async function readRecordedLine(store: Store, hash: Hash, revision?: stri
   const state = await readLine(store, tip);
   const turns = await Promise.all(state.turns.map((turn) => readTurnState(store, state.entryOid, state.session, turn)));
   return turns.flatMap(({ turn, records, plan }) => {
-    const given = { records, skipped: [], mended: [] };
+    const given = { records, skipped: [], repaired: [] };
     const { transcript } = resolveFiles(turn, given, { plan: plan && toText(plan), report: null });
     return splitByMessage(transcript.records).flatMap((said) => {
       const last = lastAnswer(said);

@@ -49,7 +49,7 @@ function applyRepair(walk: WalkedLine, path: RepoPath, now: Oid | null): boolean
   if (known === undefined || known.was !== published.get(path)) return true;
   result.violations = result.violations.filter((violation) => !known.violations.includes(violation));
   broken.delete(path);
-  walk.mended += 1;
+  walk.restored += 1;
   return true;
 }
 

@@ -121,9 +121,9 @@ async function verifyFrom(
     result.notes.push(
       `The clock was set back, or had been running ahead: ${countOf(walk.early, 'entry', 'entries')} ${walk.early === 1 ? 'is dated before what it follows' : 'are dated before what they follow'}.`,
     );
-  if (walk.mended > 0)
+  if (walk.restored > 0)
     result.notes.push(
-      `Commits outside the session changed ${walk.mended} of its files, and later commits restored them.`,
+      `Commits outside the session changed ${walk.restored} of its files, and later commits restored them.`,
     );
   // Each signed commit starts gpg, which may ask a server for a key; that is not worth it for a line that teddy refuses
   // anyway.

@@ -60,7 +60,7 @@ export interface WalkedLine {
   /** Published files that foreign commits have changed, until an entry restores them. */
   broken: Map<RepoPath, BrokenFile>;
   /** The number of restored files. */
-  mended: number;
+  restored: number;
   /** The number of entries that a clock set back dated before the session or before the entry above them. */
   early: number;
   /** The last two entries, newest first. */
@@ -96,7 +96,7 @@ export interface Step {
 export async function openWalk(
   parts: Omit<
     WalkedLine,
-    'order' | 'published' | 'broken' | 'mended' | 'early' | 'dated' | 'isForeign' | 'missing' | 'current' | 'asked'
+    'order' | 'published' | 'broken' | 'restored' | 'early' | 'dated' | 'isForeign' | 'missing' | 'current' | 'asked'
   >,
   base: LineBase,
 ): Promise<WalkedLine> {
@@ -120,7 +120,7 @@ export async function openWalk(
     order,
     published,
     broken: new Map(),
-    mended: 0,
+    restored: 0,
     early: 0,
     dated: [],
     // Only a line's beginning decides this.
@@ -181,8 +181,8 @@ export function statusOf({ records, plan, hasReport }: WalkedTurn): TurnStatus {
 /** Decodes lines added to a transcript, and returns their damage along with the records. */
 export function decodeAdded(bytes: Uint8Array): { records: TranscriptRecord[]; damage: string | null } {
   const text = toText(bytes);
-  const { records, skipped, mended } = decodeTranscript(text);
-  const issue = skipped[0] ?? mended[0];
+  const { records, skipped, repaired } = decodeTranscript(text);
+  const issue = skipped[0] ?? repaired[0];
   return { records, damage: issue?.reason ?? describeEqualKey(text) };
 }
 

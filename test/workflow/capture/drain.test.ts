@@ -44,7 +44,7 @@ async function setUp(): Promise<Setting> {
 
 function ring({ spool }: Setting, event: string, more: Record<string, unknown> = {}): void {
   const payload = { session_id: 's1', transcript_path: path, cwd: '/project', hook_event_name: event, ...more };
-  spool.bells.push({ agent: 'claude-code', at: 1, ppid: 1, payload });
+  spool.calls.push({ agent: 'claude-code', at: 1, ppid: 1, payload });
 }
 
 const run = ({ project, capture }: Setting): Promise<Drained | null> => drain(project, capture, options);
@@ -69,14 +69,14 @@ describe('the hooks in a turn', () => {
     setting.capture.files.set(path, prompt + answer);
     ring(setting, 'Stop', { last_assistant_message: 'It is there.' });
     const drained = await run(setting);
-    expect(drained).toMatchObject({ bells: 1, problems: [] });
+    expect(drained).toMatchObject({ calls: 1, problems: [] });
     expect(await story(setting)).toEqual(['start', 'snapshot', 'message 01', 'reply 01', 'snapshot 01']);
     const { store } = setting.project.repository;
     const tip = await setting.project.tipOf(line);
     expect(decodeEntry((await store.readCommit(tip)).message)).toMatchObject({
       title: '1 file changed by claude-code',
     });
-    expect(setting.spool.bells).toEqual([]);
+    expect(setting.spool.calls).toEqual([]);
   });
 
   test('change nothing when they fire twice', async () => {
@@ -271,12 +271,12 @@ describe('the hooks in a turn', () => {
     const ended = drain(project, capture, { ...options, lingerMs: 600_000, signal });
     await expect(ended).rejects.toMatchObject({ code: 'INTERRUPTED' });
     expect(await story(setting)).toEqual(['start', 'message 01']);
-    expect(setting.spool.bells).toEqual([]);
+    expect(setting.spool.calls).toEqual([]);
   });
 
   test('of an unknown agent are reported as a problem without further effect', async () => {
     const setting = await setUp();
-    setting.spool.bells.push({ agent: 'other', at: 1, ppid: 1, payload: {} });
+    setting.spool.calls.push({ agent: 'other', at: 1, ppid: 1, payload: {} });
     const problems = ['An agent that teddy does not recognize called a hook: other.'];
     expect(await run(setting)).toMatchObject({ problems });
     expect(setting.capture.saved.get('last-drain')).toMatchObject({ problems });
@@ -288,7 +288,7 @@ describe('the hooks in a turn', () => {
   test('of an excluded session keep its log out, also from sweeps', async () => {
     const setting = await setUp();
     setting.capture.files.set(path, prompt + answer);
-    setting.spool.bells.push({ agent: 'claude-code', at: 1, ppid: 1, payload: { session_id: 's1', left_out: true } });
+    setting.spool.calls.push({ agent: 'claude-code', at: 1, ppid: 1, payload: { session_id: 's1', left_out: true } });
     await run(setting);
     await sweepAll(setting);
     expect(await linesOf(setting)).toEqual([]);

@@ -158,9 +158,9 @@ test('status names the command that restores a renamed, deleted or archived line
 test('an agent that called after its newest log, or is paused, is not suspected', async () => {
   await install();
   codexLog = { at: 4_000_000_000, cwd: '/project' };
-  spoolState({ lastBells: new Map([['codex', 4_000_000_000]]) });
+  spoolState({ lastCalls: new Map([['codex', 4_000_000_000]]) });
   expect((await status()).warnings).toEqual([]);
-  spoolState({ lastBells: new Map(), paused: true });
+  spoolState({ lastCalls: new Map(), paused: true });
   expect((await status()).warnings).toEqual([]);
 });
 

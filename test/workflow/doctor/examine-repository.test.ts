@@ -33,7 +33,7 @@ test('a killed run is left for a person to decide, until its report exists', asy
   const journal = new Map(project.left);
   await run(project, { interrupted: 'keep' });
   for (const [name, left] of journal) project.left.set(name, left);
-  expect(kindsOf(await fix(project))).toEqual(['interrupted-run mended']);
+  expect(kindsOf(await fix(project))).toEqual(['interrupted-run fixed']);
   expect(project.left.size).toBe(0);
 });
 
@@ -98,7 +98,7 @@ test('memos that are only on teddy/global are added to the line while their plan
   const dying = { ...project, repository: { ...project.repository, workspace: failing } };
   await expect(run(dying, { memos: { kind: 'yes' } })).rejects.toThrow('killed');
   expect(kindsOf(await look(project))).toEqual(['half-memo-pair left']);
-  expect(kindsOf(await fix(project))).toEqual(['half-memo-pair mended']);
+  expect(kindsOf(await fix(project))).toEqual(['half-memo-pair fixed']);
   expect(await project.readAt(await project.tipOf(line), '.teddy/memos.yaml')).toContain('tabs');
   expect(kindsOf(await look(project))).toEqual([]);
 });
@@ -125,7 +125,7 @@ test('a dead pull’s quarantine is removed; that of a running or unknown proces
   const tip = await project.tipOf(line);
   for (const name of ['own', 'dead', 'foreign']) await project.setRef(`refs/teddy/quarantine/${name}/1/0`, tip);
   expect(kindsOf(await look(project))).toEqual(['quarantine left']);
-  expect(kindsOf(await fix(project))).toEqual(['quarantine mended']);
+  expect(kindsOf(await fix(project))).toEqual(['quarantine fixed']);
   const left = await project.repository.store.listRefs('refs/teddy/quarantine/');
   expect(left.map((one) => one.ref.split('/')[3])).toEqual(['foreign', 'own']);
 });
@@ -145,7 +145,7 @@ test('an entry counts as lost if others build on it, if a reflog has it, or if t
   await project.setRef(`${ref}--02-branch-01`, before);
   const { findings } = await fix(project);
   expect(findings).toMatchObject([
-    { kind: 'lost-entry', outcome: 'mended', fix: `creates the branch ${line}--02-branch-02 there` },
+    { kind: 'lost-entry', outcome: 'fixed', fix: `creates the branch ${line}--02-branch-02 there` },
   ]);
   expect(await project.tipOf(`${line}--02-branch-02`)).toBe(opened);
   expect(await project.tipOf(line)).toBe(before);
@@ -169,7 +169,7 @@ test('a lost conversation branch gets its own name, even if the main line is los
     'test: lost',
   );
   project.remains.unreachable = [...lost];
-  expect(kindsOf(await fix(project))).toEqual(['lost-entry mended', 'lost-entry mended']);
+  expect(kindsOf(await fix(project))).toEqual(['lost-entry fixed', 'lost-entry fixed']);
   expect(await project.tipOf(other)).toBe(branch);
   expect(await project.tipOf(line)).toBe(main);
 });
@@ -206,7 +206,7 @@ test('a missing work tree is forgotten if teddy made it; another one may be on a
   tree.madeFor = ref;
   await project.setRef(`refs/teddy/archive/2026-01/${session}`, await project.tipOf(line));
   expect(kindsOf(await look(project))).toEqual(['gone-work-tree left']);
-  expect(kindsOf(await fix(project))).toEqual(['gone-work-tree mended']);
+  expect(kindsOf(await fix(project))).toEqual(['gone-work-tree fixed']);
   expect(project.linked).toEqual([]);
 });
 

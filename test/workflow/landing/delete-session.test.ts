@@ -161,7 +161,7 @@ test('the doctor names the kept branches, and removes them after 30 days, only w
   expect(dry.findings).toMatchObject([{ kind: 'deleted-session', outcome: 'left' }]);
   expect(await refsOf(project)).toEqual(kept);
   const fixed = await examineRepository(project, { fix: true });
-  expect(fixed.findings).toMatchObject([{ kind: 'deleted-session', outcome: 'mended' }]);
+  expect(fixed.findings).toMatchObject([{ kind: 'deleted-session', outcome: 'fixed' }]);
   expect(await refsOf(project)).toEqual({});
   expect((await examineRepository(project, { fix: true })).findings).toEqual([]);
 });

@@ -113,8 +113,8 @@ test('a user’s commit that damaged the session is not a fault once the next en
   const broken = await verifyLine(mine, await findRecorded(mine, line));
   expect(broken.violations).toMatchObject([{ rule: 'published', path }]);
   await say(mine, 'Two', planOf([create('three.txt')]));
-  const mended = await verifyLine(mine, await findRecorded(mine, line));
-  expect(mended).toMatchObject({ violations: [], notes: [expect.stringContaining('later commits restored them')] });
+  const restored = await verifyLine(mine, await findRecorded(mine, line));
+  expect(restored).toMatchObject({ violations: [], notes: [expect.stringContaining('later commits restored them')] });
 });
 
 test('the log of a rebased entry shows the code before, which is a note', async () => {

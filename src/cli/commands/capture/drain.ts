@@ -29,7 +29,7 @@ export class CaptureDrainCommand extends TeddyCommand {
       else {
         for (const problem of drained.problems) terminal.say(toVisible(problem));
         const entries = drained.entries === 1 ? '1 entry' : `${formatCount(drained.entries)} entries`;
-        const calls = drained.bells === 1 ? '1 call' : `${formatCount(drained.bells)} calls`;
+        const calls = drained.calls === 1 ? '1 call' : `${formatCount(drained.calls)} calls`;
         terminal.say(`${entries} from ${calls} by hooks.`);
       }
       return drained !== null && drained.problems.length > 0 ? 1 : 0;

@@ -43,9 +43,9 @@ function toJson({ script, agents, drainer, waiting, ...status }: CaptureStatus) 
     script: { path: script.path, state: script.state },
     drainer,
     waitingBytes: waiting,
-    agents: agents.map(({ lastBell, ...agent }) => ({
+    agents: agents.map(({ lastCall, ...agent }) => ({
       ...agent,
-      lastBell: lastBell === null ? null : toTime(lastBell),
+      lastCall: lastCall === null ? null : toTime(lastCall),
     })),
   };
 }
@@ -62,12 +62,12 @@ function render(terminal: Terminal, { captured, paused, drainer, agents, warning
     : 'not captured: `teddy capture install`';
   const rows = agents
     .filter(({ found, hooks }) => found || hooks !== 'missing')
-    .map(({ title, hooks, gate, trusted, lastBell, sessions }) =>
+    .map(({ title, hooks, gate, trusted, lastCall, sessions }) =>
       [
         `  ${title.padEnd(12)}  hooks ${hooks}`,
         ...(gate ? ['plans wait for a verdict'] : []),
         ...(trusted === null ? [] : [trusted ? 'trusted' : 'not trusted']),
-        lastBell === null ? 'never called here' : `called ${toTime(lastBell)}`,
+        lastCall === null ? 'never called here' : `called ${toTime(lastCall)}`,
         `${sessions} ${sessions === 1 ? 'session' : 'sessions'}`,
       ].join(', '),
     );

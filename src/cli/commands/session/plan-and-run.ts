@@ -10,7 +10,7 @@ import type { Terminal } from '../../terminal.ts';
 import { toExecutionOptions } from './execution-options.ts';
 import { planAndShow, printNext, type PlanningOptions } from './plan-and-show.ts';
 
-export interface GoingOn {
+export interface AfterPlan {
   /** `ask` asks the user after each plan that can run. */
   run: 'ask' | 'now' | 'never';
   /** True to approve every action, as `execute -y` does. */
@@ -26,7 +26,7 @@ export async function planAndRun(
   given: Terminal,
   project: Project,
   options: PlanningOptions,
-  going: GoingOn,
+  going: AfterPlan,
 ): Promise<number> {
   // A key pressed before the question appeared decides nothing.
   const terminal = keepingTypedAhead(given, () => undefined);
@@ -113,7 +113,7 @@ export async function askPending(
   }
 }
 
-interface RunOptions extends Omit<GoingOn, 'run'> {
+interface RunOptions extends Omit<AfterPlan, 'run'> {
   signal: AbortSignal;
   printJson: PlanningOptions['printJson'];
 }
@@ -140,7 +140,7 @@ async function runForJson(
     printJson,
     planned,
   }: {
-    going: GoingOn;
+    going: AfterPlan;
     signal: AbortSignal;
     printJson: NonNullable<PlanningOptions['printJson']>;
     planned: object | null;

@@ -32,7 +32,7 @@ export interface Conversation extends Chat {
 }
 
 /** True when the session has a turn. */
-export interface Talking extends Conversation {
+export interface OpenConversation extends Conversation {
   line: ChatLine;
 }
 

@@ -4,7 +4,14 @@ import { shortRef } from '../../../../names.ts';
 import { listPaths } from '../../../../workflow/chat/files.ts';
 import { findNextStep } from '../../../../workflow/turn/find-next-step.ts';
 import { parseChatInput, renderChatHelp, type ChatCommandName, splitTurn, type ChatInput } from './commands.ts';
-import { openChatLine, printPending, printStart, printWaiting, type Conversation, type Talking } from './line.ts';
+import {
+  openChatLine,
+  printPending,
+  printStart,
+  printWaiting,
+  type Conversation,
+  type OpenConversation,
+} from './line.ts';
 import { keepingTypedAhead, takeTypedAhead, withoutAnswers } from '../../../ask/typed-ahead.ts';
 import { exchange, isPlanned, showExchanged } from './exchange.ts';
 import { renderError } from '../../../render/error.ts';
@@ -49,7 +56,7 @@ function watchEnding({ signals }: CliContext): { isAsked(): boolean; stop(): voi
   };
 }
 
-async function answer(talking: Talking, typed: string): Promise<'leave' | 'stay'> {
+async function answer(talking: OpenConversation, typed: string): Promise<'leave' | 'stay'> {
   const options = await respond(talking, typed);
   // Separates the next prompt from the output above it with an empty line.
   if (options === 'stay' && typed.trim() !== '') talking.terminal.say('');
@@ -57,7 +64,7 @@ async function answer(talking: Talking, typed: string): Promise<'leave' | 'stay'
 }
 
 /** Shows an error and continues the conversation, unless teddy can no longer ask anybody. */
-async function respond(talking: Talking, typed: string): Promise<'leave' | 'stay'> {
+async function respond(talking: OpenConversation, typed: string): Promise<'leave' | 'stay'> {
   const { terminal } = talking;
   try {
     const input = parseChatInput(typed);
@@ -70,14 +77,14 @@ async function respond(talking: Talking, typed: string): Promise<'leave' | 'stay
   }
 }
 
-async function perform(talking: Talking, input: ChatInput, signal: AbortSignal): Promise<'leave' | 'stay'> {
+async function perform(talking: OpenConversation, input: ChatInput, signal: AbortSignal): Promise<'leave' | 'stay'> {
   if (input.kind === 'message') await say(talking, input.text, signal);
   else if (input.kind === 'command') return run(talking, input, signal);
   return 'stay';
 }
 
 async function run(
-  talking: Talking,
+  talking: OpenConversation,
   { name, rest }: Extract<ChatInput, { kind: 'command' }>,
   signal: AbortSignal,
 ): Promise<'leave' | 'stay'> {
@@ -92,13 +99,13 @@ async function run(
 }
 
 /** Repeats the request of the last message, for an answer or a plan. */
-async function retry(talking: Talking, signal: AbortSignal): Promise<void> {
+async function retry(talking: OpenConversation, signal: AbortSignal): Promise<void> {
   const step = await findNextStep(talking.project, shortRef(talking.line.ref));
   if (step.kind !== 'ask' || step.mode !== 'plan') return say(talking, undefined, signal);
   await runChatCommand(talking, { name: 'plan', rest: '' }, signal);
 }
 
-async function say(talking: Talking, message: string | undefined, signal: AbortSignal): Promise<void> {
+async function say(talking: OpenConversation, message: string | undefined, signal: AbortSignal): Promise<void> {
   const { terminal, line } = talking;
   const exchanged = await exchange(talking, { message, selector: await line.selector(), signal });
   showExchanged(talking, exchanged);
@@ -133,7 +140,11 @@ interface Command {
 }
 
 /** Returns a message to send now, or null if there is none. */
-async function runChatCommand(talking: Talking, command: Command, signal: AbortSignal): Promise<string | null> {
+async function runChatCommand(
+  talking: OpenConversation,
+  command: Command,
+  signal: AbortSignal,
+): Promise<string | null> {
   const { name, rest } = command;
   if (name === 'branch') return branch(talking, rest);
   if (name === 'plan') await plan(talking, rest, signal);
@@ -144,7 +155,7 @@ async function runChatCommand(talking: Talking, command: Command, signal: AbortS
   return null;
 }
 
-async function plan(talking: Talking, message: string, signal: AbortSignal): Promise<void> {
+async function plan(talking: OpenConversation, message: string, signal: AbortSignal): Promise<void> {
   const { terminal, project, line, agent, choice, canAsk, isStreamed } = talking;
   const { planAndShow } = await import('../plan-and-show.ts');
   const answer = await planAndShow(terminal, project, {
@@ -160,7 +171,7 @@ async function plan(talking: Talking, message: string, signal: AbortSignal): Pro
   if (answer !== null) printPending(terminal, answer);
 }
 
-async function execute(talking: Talking, signal: AbortSignal): Promise<void> {
+async function execute(talking: OpenConversation, signal: AbortSignal): Promise<void> {
   const { terminal, project, line, page, approval, prompt } = talking;
   const { executeAndShow } = await import('../execute-and-show.ts');
   const options = toExecutionOptions({ selector: await line.selector(), yes: approval === 'all', printJson: null });
@@ -173,7 +184,7 @@ async function execute(talking: Talking, signal: AbortSignal): Promise<void> {
   await printWaiting(talking);
 }
 
-async function branch({ terminal, project, line }: Talking, rest: string): Promise<string | null> {
+async function branch({ terminal, project, line }: OpenConversation, rest: string): Promise<string | null> {
   const { turn, message } = splitTurn(rest);
   const [{ branchSession }, { showBranched }] = await Promise.all([
     import('../../../../workflow/turn/branch-session.ts'),
@@ -185,7 +196,7 @@ async function branch({ terminal, project, line }: Talking, rest: string): Promi
   return message ?? null;
 }
 
-async function undo({ terminal, project, line }: Talking, turn: string): Promise<void> {
+async function undo({ terminal, project, line }: OpenConversation, turn: string): Promise<void> {
   const [{ undoTurn }, { showUndone }] = await Promise.all([
     import('../../../../workflow/turn/undo.ts'),
     import('../../../render/effect.ts'),
@@ -194,7 +205,7 @@ async function undo({ terminal, project, line }: Talking, turn: string): Promise
   showUndone(terminal, await undoTurn(project, options), '');
 }
 
-async function showHistory({ terminal, project, line, page }: Talking): Promise<void> {
+async function showHistory({ terminal, project, line, page }: OpenConversation): Promise<void> {
   const { showHistory: read } = await import('../../../../workflow/conversation/show-history.ts');
   const { text } = await read(project, { target: await line.selector(), format: 'markdown' });
   if (text === '') terminal.say('There are no messages yet.');

@@ -5,26 +5,26 @@ import { shortRef } from '../../../../names.ts';
 import { readGlobal } from '../../../../workflow/line/global-branch.ts';
 import { askingForeign } from '../../../ask/choose-model.ts';
 import { splitPaths, type ChatCommandName } from './commands.ts';
-import type { Talking } from './line.ts';
+import type { OpenConversation } from './line.ts';
 import { describeAllowed } from './view.ts';
 import { toVisible } from '../../../../session/text/visible-text.ts';
 
 const verbs = {
   model: chooseModel,
   agent: chooseAgent,
-  add: (talking: Talking, rest: string) => editContext(talking, 'add', rest),
-  drop: (talking: Talking, rest: string) => editContext(talking, 'drop', rest),
+  add: (talking: OpenConversation, rest: string) => editContext(talking, 'add', rest),
+  drop: (talking: OpenConversation, rest: string) => editContext(talking, 'drop', rest),
   context: showContext,
   cost: showCost,
   diff: showDiff,
   allowed: showAllowed,
-} satisfies Partial<Record<ChatCommandName, (talking: Talking, rest: string) => Promise<void>>>;
+} satisfies Partial<Record<ChatCommandName, (talking: OpenConversation, rest: string) => Promise<void>>>;
 
-export function runSetting(talking: Talking, name: keyof typeof verbs, rest: string): Promise<void> {
+export function runSetting(talking: OpenConversation, name: keyof typeof verbs, rest: string): Promise<void> {
   return verbs[name](talking, rest);
 }
 
-async function chooseModel(talking: Talking, name: string): Promise<void> {
+async function chooseModel(talking: OpenConversation, name: string): Promise<void> {
   const choice = name === '' ? talking.choice : await talking.choose(name);
   // The conversation cannot continue without a model.
   if (choice.missing !== null) throw choice.missing;
@@ -33,7 +33,7 @@ async function chooseModel(talking: Talking, name: string): Promise<void> {
 }
 
 /** Throws UNKNOWN_AGENT when the agent does not exist. */
-async function chooseAgent(talking: Talking, name: string): Promise<void> {
+async function chooseAgent(talking: OpenConversation, name: string): Promise<void> {
   if (name !== '') {
     const own = (await readGlobal(talking.project, { orRemote: true }))?.agents ?? new Map<string, string>();
     talking.agent = findAgent(name, own).name;
@@ -42,7 +42,7 @@ async function chooseAgent(talking: Talking, name: string): Promise<void> {
 }
 
 async function editContext(
-  { terminal, project, line, canAsk }: Talking,
+  { terminal, project, line, canAsk }: OpenConversation,
   kind: 'add' | 'drop',
   rest: string,
 ): Promise<void> {
@@ -57,7 +57,7 @@ async function editContext(
   showEdited(terminal, await editContextList(project, edit));
 }
 
-async function showContext({ terminal, project, line, page, choice }: Talking): Promise<void> {
+async function showContext({ terminal, project, line, page, choice }: OpenConversation): Promise<void> {
   const [{ showContext: read }, { renderContext }] = await Promise.all([
     import('../../../../workflow/context/show.ts'),
     import('../context.ts'),
@@ -66,7 +66,7 @@ async function showContext({ terminal, project, line, page, choice }: Talking): 
   await page(renderContext(terminal, await read(project, { selector: shortRef(line.ref), model })));
 }
 
-async function showCost({ terminal, project, line, page }: Talking): Promise<void> {
+async function showCost({ terminal, project, line, page }: OpenConversation): Promise<void> {
   const [{ countCost }, { renderCost }] = await Promise.all([
     import('../../../../workflow/review/count-cost.ts'),
     import('../../../render/cost.ts'),
@@ -75,7 +75,7 @@ async function showCost({ terminal, project, line, page }: Talking): Promise<voi
 }
 
 /** Shows a turn's diff (by default the last turn's), or compares two turns. */
-async function showDiff({ terminal, project, line, page }: Talking, rest: string): Promise<void> {
+async function showDiff({ terminal, project, line, page }: OpenConversation, rest: string): Promise<void> {
   const [{ diffTurns }, { renderComparison }] = await Promise.all([
     import('../../../../workflow/review/diff-turns.ts'),
     import('../../../render/comparison.ts'),
@@ -88,7 +88,7 @@ async function showDiff({ terminal, project, line, page }: Talking, rest: string
 }
 
 /** Lists the commands that the user allowed in this session with `a` and `p`, or revokes one. */
-async function showAllowed({ terminal, project, line: { session } }: Talking, rest: string): Promise<void> {
+async function showAllowed({ terminal, project, line: { session } }: OpenConversation, rest: string): Promise<void> {
   const allowed = await project.allowed.list(session);
   const [, number] = /^drop\s+(\d+)$/.exec(rest) ?? [];
   const dropped = allowed[Number(number) - 1];
