@@ -93,36 +93,50 @@ async function killInCommand(): Promise<void> {
 
 const cases: [name: string, script: string, before?: Before][] = [
   [
-    'edits, deletes, renames and makes files',
-    'echo x > a.txt; rm b.txt; mv dir/c.txt moved.txt; mkdir -p n/e; echo x > n/e/w',
-  ],
-  [
-    'sets and clears execute bits',
-    'chmod +x a.txt; chmod -x tool',
+    'changes files, modes, links and directories of all kinds',
+    `echo x > a.txt; rm b.txt; mv dir/c.txt moved.txt; mkdir -p n/e; echo x > n/e/w
+     chmod +x plain; chmod -x tool; rm gone-tool
+     ln -sfn b.txt one; rm two; rm three; echo x > three; rm to-link; ln -s nowhere to-link; rm link; ln -s b.txt link
+     rm -r to-file; echo x > to-file; rm to-dir; mkdir -p to-dir/deep; echo x > to-dir/deep/x
+     for one in committed own; do mv $one $one-2; ln -s $one-2 $one; done; mv moved other
+     echo x > unknown/empty/x; mkdir unknown/new; echo x > unknown/new/x; rm unknown/x.txt
+     echo x > empty/x; mkdir -p empty/more; echo x > empty/more/x; echo x > dir/new
+     echo x > private; rm secret; echo x > late; chmod 644 late; echo x > tracked-private
+     echo x > "naïve name.txt"; rm "own ü [x].txt"; echo x > "*"; echo x > ":(top)x"
+     ln -s behind into; rm into/c.txt; echo x > into/new.txt`,
     {
+      files: {
+        ...tracked,
+        ...Object.fromEntries(
+          ['plain', 'tool', 'gone-tool', 'to-link', 'to-file/deep/x', 'to-dir', 'committed/deep/x', 'behind/c.txt']
+            .concat('tracked-private')
+            .map((name) => [name, `${name}\n`]),
+        ),
+      },
       commit: async (at) => {
-        await repo.write('tool', '#!/bin/sh\n');
-        await chmod(at('tool'), 0o755);
+        for (const name of ['tool', 'gone-tool']) await chmod(at(name), 0o755);
+        for (const [name, to] of Object.entries({ one: 'a.txt', two: 'gone', three: 'dir' }))
+          await symlink(to, at(name));
+      },
+      async user(at) {
+        for (const name of ['own/deep/x', 'moved/deep/x', 'unknown/x.txt', 'own ü [x].txt'])
+          await repo.write(name, 'x\n');
+        for (const name of ['unknown/empty', 'empty']) await mkdir(at(name));
+        await symlink('nowhere', at('link'));
+        for (const name of ['private', 'secret', 'late', 'tracked-private']) {
+          await repo.write(name, `${name}\n`);
+          await chmod(at(name), 0o600);
+        }
+        // Its age distinguishes the empty directory from one that the command makes.
+        await setTimeout(100);
       },
     },
   ],
   [
-    'deletes an executable file',
-    'rm tool',
-    {
-      commit: async (at) => {
-        await repo.write('tool', '#!/bin/sh\n');
-        await chmod(at('tool'), 0o755);
-      },
-    },
-  ],
-  [
-    'changes, deletes and replaces links',
-    'ln -sfn b.txt one; rm two; rm three; echo x > three; rm a.txt; ln -s nowhere a.txt',
-    {
-      commit: (at) =>
-        Promise.all([symlink('a.txt', at('one')), symlink('gone', at('two')), symlink('dir', at('three'))]),
-    },
+    'stages edits and ignored files, removes from the index alone, and adds with intent',
+    `echo x > a.txt; echo n > n.txt; git add --all; git rm --quiet --cached b.txt dir/c.txt
+     echo n > intended.txt; git add --intent-to-add intended.txt; git add --force ignored.txt`,
+    { user: () => repo.write('ignored.txt', 'mine\n') },
   ],
   [
     'edits files with line endings of the checkout',
@@ -136,72 +150,19 @@ const cases: [name: string, script: string, before?: Before][] = [
     },
   ],
   [
-    'makes attributes that would change what it edits',
-    'echo "* text eol=crlf" > .gitattributes; echo x > a.txt; echo x > "+first"',
-    { files: { ...tracked, '+first': '1\n' } },
+    'makes attributes that would change what it edits, and edits .gitignore so that ignored files show',
+    `echo "* text eol=crlf" > .gitattributes; echo x > a.txt; echo x > "+first"
+     echo "" > .gitignore; echo "b*" > dir/.gitignore; echo x > dir/new`,
+    { files: { ...tracked, '+first': '1\n' }, user: () => repo.write('ignored.txt', 'mine\n') },
   ],
   [
-    'edits attributes that would change what it edits',
-    'echo "* text eol=crlf" > .gitattributes; echo x > a.txt; echo x > "+first"',
-    { files: { ...tracked, '.gitattributes': '* -text\n', '+first': '1\n' } },
-  ],
-  ['puts a file where a directory was', 'rm -r dir; echo x > dir'],
-  ['puts a directory where a file was', 'rm a.txt; mkdir -p a.txt/deep; echo x > a.txt/deep/x'],
-  ['puts a link to a copy where a directory was', 'mv dir other; ln -s other dir'],
-  [
-    'puts a link to a copy where a directory of the user was',
-    'mv own other; ln -s other own',
-    { user: () => repo.write('own/deep/x.txt', 'x\n') },
-  ],
-  ['moves a directory of the user', 'mv own other', { user: () => repo.write('own/deep/x.txt', 'x\n') }],
-  [
-    'works in a directory that git does not know',
-    'echo x > own/empty/x; mkdir own/new; echo x > own/new/x; rm own/x.txt',
+    'edits attributes that would change what it edits, and deletes .gitignore',
+    'echo "* text eol=crlf" > .gitattributes; echo x > a.txt; echo x > "+first"; rm .gitignore',
     {
-      async user(at) {
-        await repo.write('own/x.txt', 'x\n');
-        await mkdir(at('own/empty'));
-        // Its age distinguishes it from a directory that the command makes.
-        await setTimeout(100);
-      },
+      files: { ...tracked, '.gitattributes': '* -text\n', '+first': '1\n' },
+      user: () => repo.write('sub/ignored/x', 'mine\n'),
     },
   ],
-  ['stages', 'echo x > a.txt; echo n > n.txt; git add --all'],
-  ['removes from the index alone', 'git rm --quiet --cached a.txt dir/c.txt'],
-  ['adds with intent', 'echo n > n.txt; git add --intent-to-add n.txt'],
-  ['adds by force what is ignored', 'git add --force ignored.txt', { user: () => repo.write('ignored.txt', 'mine\n') }],
-  [
-    'edits .gitignore so that ignored files show',
-    'echo "" > .gitignore',
-    { user: () => repo.write('ignored.txt', 'mine\n') },
-  ],
-  ['deletes .gitignore', 'rm .gitignore', { user: () => repo.write('sub/ignored/x', 'mine\n') }],
-  ['makes a .gitignore', 'echo "b*" > dir/.gitignore; echo x > dir/new'],
-  [
-    'fills empty directories of the user',
-    'echo x > empty/x; mkdir -p empty/more; echo x > empty/more/x; echo x > dir/new',
-    { user: (at) => mkdir(at('empty')) },
-  ],
-  [
-    'edits and deletes private files of the user',
-    'echo x > private; rm secret; echo x > late; chmod 644 late',
-    {
-      user: async (at) => {
-        for (const name of ['private', 'secret', 'late']) {
-          await repo.write(name, `${name}\n`);
-          await chmod(at(name), 0o600);
-        }
-      },
-    },
-  ],
-  ['edits a tracked file that is private', 'echo x > a.txt', { user: (at) => chmod(at('a.txt'), 0o600) }],
-  [
-    'edits and deletes files with odd names',
-    'echo x > "naïve name.txt"; rm "own ü [x].txt"; echo x > "*"; echo x > ":(top)x"',
-    { user: () => repo.write('own ü [x].txt', 'mine\n') },
-  ],
-  ['makes a link into the tree and deletes what is behind', 'ln -s dir link; rm link/c.txt; echo x > link/new.txt'],
-  ['edits a link of the user', 'rm own; ln -s b.txt own', { user: (at) => symlink('nowhere', at('own')) }],
 ];
 
 test.each(cases)(
@@ -276,78 +237,54 @@ describe('a failed run', () => {
     expect(said).toEqual(['Could not be restored: new.txt (it was committed in the meantime).']);
   });
 
-  test('leaves big untracked files, and other repositories, and names them', async () => {
+  test('leaves big untracked files, submodules and other repositories, and names them', async () => {
+    const commit = async () => {
+      await repo.git('init', '--quiet', 'sub');
+      const user = ['-c', 'user.name=A', '-c', 'user.email=a@example.org'];
+      await repo.git('-C', 'sub', ...user, 'commit', '--quiet', '--allow-empty', '-m', 'S');
+    };
     const user = async (at: (path: string) => string) => {
       await repo.write('big.bin', new Uint8Array(1024 * 1024 + 1));
       await mkdir(at('theirs'));
       await repo.git('init', '--quiet', 'theirs');
     };
     await open(
-      { user },
-      ...failing('echo x > big.bin; git init --quiet ours; echo x > ours/f; echo x > a.txt; rm -r theirs'),
+      { commit, user },
+      ...failing(
+        'echo x > big.bin; git init --quiet ours; echo x > ours/f; echo x > a.txt; rm -r theirs; echo x > sub/x',
+      ),
     );
     const { report, leftOut } = await run(project, { rollback: true });
     expect(report.rollback?.restored).toEqual(['a.txt']);
     expect(report.rollback?.left.toSorted((a, b) => (a.path < b.path ? -1 : 1))).toEqual([
       { path: 'big.bin', reason: 'over 1 MiB, and git does not track it' },
       { path: 'ours/', reason: 'it is another repository' },
+      { path: 'sub/', reason: 'it is another repository' },
       { path: 'theirs/', reason: 'it is another repository' },
     ]);
-    expect(await repo.read('big.bin')).toBe('x\n');
-    expect(await repo.read('ours/f')).toBe('x\n');
+    for (const name of ['big.bin', 'ours/f', 'sub/x']) expect(await repo.read(name)).toBe('x\n');
+    expect(await repo.git('ls-files', '--stage', 'sub')).toMatch(/^160000/);
     expect(leftOut.map(({ path }) => path)).toContain('ours/');
   });
 
-  test('leaves submodules, and names them', async () => {
-    const commit = async () => {
-      await repo.git('init', '--quiet', 'sub');
-      await repo.git(
-        '-C',
-        'sub',
-        '-c',
-        'user.name=A',
-        '-c',
-        'user.email=a@example.org',
-        'commit',
-        '--quiet',
-        '--allow-empty',
-        '-m',
-        'S',
-      );
-    };
-    await open({ commit }, ...failing('echo x > sub/x; echo x > a.txt'));
-    const { report } = await run(project, { rollback: true });
-    expect(report.rollback).toMatchObject({
-      restored: ['a.txt'],
-      left: [{ path: 'sub/', reason: 'it is another repository' }],
-    });
-    expect(await repo.read('sub/x')).toBe('x\n');
-    expect(await repo.git('ls-files', '--stage', 'sub')).toMatch(/^160000/);
-  });
-
-  test('moves aside anything that somebody has edited since, and names its new place', async () => {
-    await open({}, create('new.txt'), command('echo x > made.txt; ln -s made.txt link'), command('exit 3'));
-    const edited = meddlingAt(3, async () => {
+  test('moves aside anything that somebody has edited since, or put in a file’s place, and names its new place', async () => {
+    const script = 'echo x > made.txt; ln -s made.txt link; git checkout --quiet a.txt';
+    await open({}, create('new.txt'), edit('a.txt', 'a', 'A'), command(script), command('exit 3'));
+    const edited = meddlingAt(4, async () => {
       await repo.write('new.txt', 'mine\n');
-      await rm(join(repo.root, 'link'));
-      await symlink('mine', join(repo.root, 'link'));
+      for (const name of ['a.txt', 'link']) {
+        await rm(join(repo.root, name));
+        await symlink(`my-${name}`, join(repo.root, name));
+      }
     });
     const { report } = await run(project, { rollback: true, approver: edited });
-    expect(report.rollback).toMatchObject({ left: [], moved_aside: ['new.txt', 'link'] });
-    expect(await look()).not.toHaveProperty('new.txt');
-    const [, , place = ''] = / saved as (\S+), (\S+)\./.exec(said.join()) ?? [];
-    expect(await readlink(place)).toBe('mine');
-  });
-
-  test('moves aside a link that somebody has put where a command had left a file in its committed state', async () => {
-    await open({}, edit('a.txt', 'a', 'A'), command('git checkout --quiet a.txt'), command('exit 3'));
-    const linked = meddlingAt(3, async () => {
-      await rm(join(repo.root, 'a.txt'));
-      await symlink('mine', join(repo.root, 'a.txt'));
-    });
-    const { report } = await run(project, { rollback: true, approver: linked });
-    expect(report.rollback?.moved_aside).toEqual(['a.txt']);
+    expect(report.rollback).toMatchObject({ left: [] });
+    expect(report.rollback?.moved_aside.toSorted()).toEqual(['a.txt', 'link', 'new.txt']);
+    expect(await look()).not.toHaveProperty(['new.txt']);
     expect(await repo.read('a.txt')).toBe('a\n');
+    const [, ...places] = / saved as (\S+), (\S+), (\S+)\./.exec(said.join()) ?? [];
+    const links = await Promise.all(places.map((place) => readlink(place).catch(() => 'no link')));
+    expect(links.toSorted()).toEqual(['my-a.txt', 'my-link', 'no link']);
   });
 
   test('deletes no copy of a file that could not be restored', async () => {
