@@ -110,22 +110,26 @@ describe('run_command', () => {
     });
   });
 
-  test('takes its timeout from the call, else from the setting, else 120 s', async () => {
+  test('takes its directory from the call, and its timeout from the call, else from the setting, else 120 s', async () => {
     const project = await onLine();
-    const times: number[] = [];
+    const asked: [cwd: string, timeoutMs: number][] = [];
     const { shellOf } = project;
     project.shellOf = (root) => ({
       ...shellOf(root),
       run: async (script, options) => {
-        times.push(options.timeoutMs);
+        asked.push([options.cwd, options.timeoutMs]);
         return { ...(await shellOf(root).run(script, options)), timedOut: true, exitCode: 124 };
       },
     });
-    const { output } = await runIn(project, { timeout_s: 5 });
+    const { output } = await runIn(project, { timeout_s: 5, cwd: 'src' });
     await runIn(project);
     project.configuration.set('teddy.timeout', '7');
     await runIn(project);
-    expect(times).toEqual([5_000, 120_000, 7_000]);
+    expect(asked).toEqual([
+      ['src', 5_000],
+      ['.', 120_000],
+      ['.', 7_000],
+    ]);
     expect(output).toBe('The command was ended after 5 s. Exit code 124.\n');
   });
 
