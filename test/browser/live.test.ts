@@ -122,7 +122,7 @@ describe.runIf(hasChromium)('the live page', () => {
     await ask('Make two files');
     await comment(3, 'Only here.');
     await comment(1, 'A better title?');
-    await page.getByLabel('What should be said with it').fill('Go on.');
+    await page.getByLabel('Your comment (required for a rejection)').fill('Go on.');
     await page.getByRole('button', { name: 'Approve the plan' }).click();
     await page.getByText('Turn 01: approved.').waitFor();
     const turn = page.locator('#t01');

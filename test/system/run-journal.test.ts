@@ -205,7 +205,7 @@ describe('a journal', () => {
     await writeFile(dir, 'a file where a directory has to be');
     const journal = journals().begin(place);
     await journal.note(record);
-    const failed = { code: 'WRITE_FAILED', message: expect.stringContaining('The journal of the run') };
+    const failed = { code: 'WRITE_FAILED', message: expect.stringContaining("The run's journal") };
     await expect(journal.append(begin(1))).rejects.toMatchObject(failed);
     await expect(journal.keep(bytes('x'))).rejects.toMatchObject(failed);
     await journal.note(end(1));

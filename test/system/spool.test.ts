@@ -30,12 +30,12 @@ const listed = async () => (await readdir(dir)).filter((name) => name !== 'clock
 const line = (at: number, payload: unknown = { n: at }) =>
   JSON.stringify({ v: 1, agent: 'codex', at, ppid: 7, payload });
 const append = (text: string | Uint8Array, agent = 'codex') => appendFile(inSpool(`${agent}.jsonl`), text);
-const numbers = (bells: readonly HookCall[]) => bells.map(({ at }) => at);
+const numbers = (calls: readonly HookCall[]) => calls.map(({ at }) => at);
 
 async function takeAll(from = opened()): Promise<HookCall[]> {
-  const { calls: bells, done } = await from.take();
+  const { calls: calls, done } = await from.take();
   await done();
-  return bells;
+  return calls;
 }
 
 test('the spool returns the hooks’ entries in the order of time, and then no more', async () => {
@@ -93,8 +93,8 @@ test.each([
 test('the spool takes a payload of 50 MB from a separate file', async () => {
   const text = 'x'.repeat(50_000_000);
   await writeFile(inSpool('codex.1-2.json'), `${line(1, { text })}\n`);
-  const { calls: bells, done } = await opened().take();
-  expect(String(bells[0]?.payload['text']).length).toBe(text.length);
+  const { calls: calls, done } = await opened().take();
+  expect(String(calls[0]?.payload['text']).length).toBe(text.length);
   await done();
   expect(await takeAll()).toEqual([]);
   expect(await listed()).toEqual(['seen']);
@@ -147,13 +147,13 @@ test('the spool takes each line once while several processes append', async () =
   );
   const ended = Promise.all(hooks.map((hook) => once(hook, 'close')));
   const drainer = opened();
-  const bells: HookCall[] = [];
+  const calls: HookCall[] = [];
   let isOver = false;
   void ended.then(() => (isOver = true));
-  while (!isOver) bells.push(...(await takeAll(drainer)));
-  bells.push(...(await takeAll(drainer)));
-  expect(bells).toHaveLength(450);
-  expect(new Set(numbers(bells)).size).toBe(450);
+  while (!isOver) calls.push(...(await takeAll(drainer)));
+  calls.push(...(await takeAll(drainer)));
+  expect(calls).toHaveLength(450);
+  expect(new Set(numbers(calls)).size).toBe(450);
   expect((await drainer.look()).unreadable).toBe(0);
 });
 
@@ -207,7 +207,7 @@ test('the spool shows the waiting entries, and each agent’s last call', async 
 test('the spool is removed when it is empty; unprocessed entries come back', async () => {
   expect(await opened().close()).toBe(null);
   expect((await opened().look()).exists).toBe(false);
-  expect(await opened().take()).toMatchObject({ bells: [], unreadable: 0 });
+  expect(await opened().take()).toMatchObject({ calls: [], unreadable: 0 });
   await opened().open();
   await append(`${line(1)}\n`);
   expect(await opened().close()).toBe(`${dir}.kept`);

@@ -515,7 +515,7 @@ describe('two sessions that were started with one name', () => {
     expect(shared.lines.find(({ ref }) => ref === main)?.problem).toMatchObject({
       code: 'BRANCH_IN_THE_WAY',
       exitCode: 3,
-      message: `${line} of origin was refused: a different session here has the same name.`,
+      message: `${line} from origin was refused: a different session here has the same name.`,
       hint: expect.stringContaining(
         `\`git switch ${line}\`, \`teddy session new add-login-2\`, \`git branch -m ${line} add-login-2-begun\`, and`,
       ),
