@@ -171,66 +171,6 @@ async function forgeEdit(): Promise<string> {
   return forged;
 }
 
-test('a merge of the genuine line that has another plan and report fails, and an honest merge passes', async () => {
-  const { repo } = project;
-  const tip = await repo.git('rev-parse', line);
-  const dir = `.teddy/sessions/${line.slice('teddy/'.length)}/01`;
-  const honest = await repo.git('commit-tree', `${tip}^{tree}`, '-p', 'main', '-p', tip, '-m', 'Merge');
-  await repo.write(`${dir}/plan.md`, 'Nothing to see here.\n');
-  await repo.write(`${dir}/report.md`, 'Nor here.\n');
-  await repo.git('add', dir);
-  const tree = await repo.git('write-tree');
-  await repo.git('reset', '--quiet', '--hard');
-  const forged = await repo.git('commit-tree', tree, '-p', 'main', '-p', tip, '-m', 'Merge');
-  for (const [name, head] of [
-    ['honest-merge', honest],
-    ['forged-merge', forged],
-  ] as const)
-    await repo.git('push', '--quiet', bare, `${head}:refs/heads/${name}`);
-  const passed = await run(bare, [], { BASE: 'main', HEAD: 'honest-merge' });
-  expect(passed.exitCode, passed.output).toBe(0);
-  const found = await run(bare, [], { BASE: 'main', HEAD: 'forged-merge' });
-  expect(found.exitCode, found.output).toBe(1);
-  for (const name of ['plan.md', 'report.md'])
-    expect(found.output).toContain(
-      `${dir}/${name}: The change contains a version of a file that no entry of its session has.`,
-    );
-  expect(found.output).toContain('A session does not hold up.');
-
-  // A forged entry beside the genuine one: its line is checked too.
-  const entry = `${line}~1`;
-  await repo.write('evil.ts', 'evil\n');
-  await repo.git('read-tree', entry);
-  await repo.git('add', 'evil.ts');
-  const evilTree = await repo.git('write-tree');
-  await repo.git('reset', '--quiet', '--hard');
-  const message = await repo.git('log', '-1', '--format=%B', entry);
-  const evil = await repo.git('commit-tree', evilTree, '-p', `${entry}^`, '-m', message);
-  const hidden = await repo.git('commit-tree', `${tip}^{tree}`, '-p', 'main', '-p', evil, '-p', tip, '-m', 'Merge');
-  await repo.git('push', '--quiet', bare, `${hidden}:refs/heads/hidden`);
-  const both = await run(bare, [], { BASE: 'main', HEAD: 'hidden' });
-  expect(both.exitCode, both.output).toBe(1);
-  expect(both.output).toContain(`session replay ${evil}`);
-  expect(both.output).toContain('evil.ts: The commit changes a file that the report does not name.');
-});
-
-test('session files without recognizable entries do not pass as a change without a session', async () => {
-  const { repo } = project;
-  const [tip, tree] = [await repo.git('rev-parse', line), await repo.git('rev-parse', `${line}^{tree}`)];
-  const message = await repo.git('log', '-1', '--format=%B', `${line}~1`);
-  for (const [name, trailer, said] of [
-    ['twice', '$&\n$&', 'The trailer Teddy-Session appears more than once.'],
-    ['not-at-all', '', `  .teddy/sessions/${line.slice(6)}\n`],
-  ] as const) {
-    const forgedMessage = message.replace(/^Teddy-Session: .*$/m, trailer);
-    const forged = await repo.git('commit-tree', tree, '-p', 'main', '-m', forgedMessage);
-    await repo.git('push', '--quiet', bare, `${forged}:refs/heads/${name}`);
-    const found = await run(bare, [], { BASE: 'main', HEAD: name });
-    expect(found).toMatchObject({ exitCode: 1, output: expect.stringContaining(said) as string });
-  }
-  expect(await repo.git('rev-parse', line)).toBe(tip);
-});
-
 test('a change without a session passes with a notice; an undecidable one does not pass', async () => {
   const none = { exitCode: 0, output: 'There is no teddy session in this change.\n' };
   expect(await run(bare, [], { BASE: 'main', HEAD: 'plain' })).toEqual(none);

@@ -189,6 +189,14 @@ describe('code outside any session', () => {
   });
 });
 
+test('a change with session files whose commit names its session twice does not pass', async () => {
+  const tip = await project.tipOf(line);
+  const message = (await project.repository.store.readCommit(tip)).message.replace(/^Teddy-Session: .*$/m, '$&\n$&');
+  const { ok, checked } = await check(await forge(tip, {}, { message, parents: [await project.tipOf('main')] }));
+  expect(ok).toBe(false);
+  expect(JSON.stringify(checked)).toContain('The trailer Teddy-Session appears more than once.');
+});
+
 test('keys are read from the base branch, and the change’s own file is ignored', async () => {
   await commitOn('main', { 'keys/allowed': 'of the base\n' });
   await project.switchTo('change', await project.tipOf('main'));
