@@ -116,18 +116,6 @@ describe('replay in a git repository', () => {
     expect(await repo.git('worktree', 'list', '--porcelain')).not.toContain('teddy-replay');
   });
 
-  test('reports a different exit code, output or file separately, and runs nothing without being asked', async () => {
-    await writeFile(join(outside, 'state'), 'second\n');
-    const [, told] = await replay(project, { runsCommands: true });
-    await writeFile(join(outside, 'state'), 'third\n');
-    expect(told?.differences).toMatchObject([
-      { turn: '02', action: 1, path: null, message: 'The exit code was 0, but is 1.' },
-      { action: 1, diff: expect.stringContaining('-first\n+second\n') },
-      { action: 1, path: 'state.md', diff: expect.stringContaining('-first\n+second\n') },
-    ]);
-    expect(outcomesOf(await replay(project))[1]).toEqual(['EXECUTE not_run', 'EDIT same']);
-  });
-
   test('that is interrupted while a command runs ends the command, and leaves no work tree', async () => {
     const turn = await say(project, 'Long', planOf([command('sleep 0.1; test -e ready || echo no')]));
     expect(turn).toBeDefined();

@@ -213,14 +213,17 @@ describe('replaying honest turns', () => {
     project.command.run = () => project.write({ 'made.txt': 'x\n' }).then(() => ({ stdout: 'hunter2\n' }));
     await turn(project, 'Run', create('a.txt'), command('make'), edit('a.txt', 'a.txt', 'b.txt'));
     await expectSame(['CREATE same', 'EXECUTE same', 'EDIT same'], { runsCommands: true });
-    project.command.run = async () => ({ exitCode: 1, stdout: 'hunter2\n' });
+    project.command.run = async () => ({ exitCode: 1, stdout: 'hunter2, twice\n' });
     const { outcome, differences } = await replayLast({ runsCommands: true });
-    expect([outcome, differences.map(({ action, path }) => [action, path])]).toEqual([
-      'different',
-      [
-        [2, null],
-        [2, 'made.txt'],
-      ],
+    expect(outcome).toBe('different');
+    expect(differences).toMatchObject([
+      { turn: '01', action: 2, path: null, message: 'The exit code was 0, but is now 1.' },
+      {
+        action: 2,
+        path: null,
+        diff: expect.stringContaining('-[masked: password]\n+[masked: password], twice\n') as string,
+      },
+      { action: 2, path: 'made.txt' },
     ]);
     expect(await project.read('made.txt')).toBe('x\n');
   });
