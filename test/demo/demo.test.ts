@@ -26,7 +26,7 @@ test('the demo ends with 0, without identity and without a terminal', () => {
 });
 
 test('it mentions that the answers are recorded, and shows the graph with the failure and both lines', () => {
-  expect(demo.output).toContain('answers of the model are recorded');
+  expect(demo.output).toContain("The model's answers are recorded");
   expect(demo.output).toMatch(/^\* \w+ turn 03 report: FAILURE/m);
   expect(demo.output).toMatch(/^\| \* \w+ turn 02 report: SUCCESS/m);
   expect(demo.output).toMatch(/^\|\/ /m);

@@ -71,9 +71,9 @@ function introduce(stage: Stage): void {
   const lines = [
     paint(stage, 'bold', 'teddy: a session from a failing test to a report, every step a commit'),
     '',
-    'The answers of the model are recorded (fixtures/demo/answers). A server on this machine gives them through the',
-    'real `openai` package; nothing leaves the machine. Everything else is real: the commands, the tests, the commits.',
-    `It happens in ${stage.directory}`,
+    "The model's answers are recorded (fixtures/demo/answers): a server on this machine sends them, and the real `openai`",
+    'package receives them. Nothing leaves the machine. Everything else is real: the commands, the tests, the commits.',
+    `All of it is in ${stage.directory}`,
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
 }
@@ -124,11 +124,11 @@ async function checkResult(stage: Stage, server: ModelServer, session: string): 
 async function writePage(stage: Stage): Promise<void> {
   const file = toPagePath(stage);
   await runStep(stage, {
-    say: 'All of it as one page for a browser, which needs neither teddy nor the network.',
+    say: 'The whole session as one page, which a browser can show without teddy and without the network.',
     line: `teddy session export --html '${file}'`,
   });
   await runStep(stage, {
-    say: 'Whoever has the repository can hold the page against it.',
+    say: 'Anyone who has the repository can check the page against it.',
     line: `teddy session verify --page '${file}'`,
   });
 }
@@ -146,7 +146,7 @@ function tellWhatNext(stage: Stage, session: string, seconds: number): void {
     '',
     paint(stage, 'bold', `Done in ${seconds.toFixed(1)} s: five turns on two lines, one failure, and the tests pass.`),
     '',
-    'Its page is there for a browser:',
+    'Open its page in a browser:',
     '',
     `file://${toPagePath(stage)}`,
     '',
@@ -158,7 +158,7 @@ function tellWhatNext(stage: Stage, session: string, seconds: number): void {
     `  git show 'teddy/${session}'`,
     `  git diff main...HEAD -- . ':!.teddy'`,
     `  cat .teddy/sessions/${session}/04/_context.log`,
-    'Any commit is a place to go on from. Here turn 04 is tried again, and a file gives the answer, so no key is needed:',
+    'You can continue from any commit. This tries turn 04 again, with the answer from a file, so it needs no key:',
     '  git checkout -b my-attempt HEAD~3',
     `  teddy session plan -m 'Put it right.' --from '${join(fixtures, 'answers', '04.md')}'`,
     '  teddy session execute -y',

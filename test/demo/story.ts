@@ -20,7 +20,7 @@ export const beginning: Step[] = [
     maxLines: 6,
   },
   {
-    say: 'A session is a branch. It starts from where you are, and no file of yours changes.',
+    say: 'A session is a branch. It starts from where you are, and your files do not change.',
     line: 'teddy session new fix-ago',
   },
 ];
@@ -29,34 +29,34 @@ export const beginning: Step[] = [
 export function toStory(session: string): Step[] {
   return [
     {
-      say: 'The model is shown the README and what you list. The list is a file, and it is yours to edit.',
+      say: 'The model sees the README and the files that you list. The list is a file that you can edit.',
       line: `printf 'src\\ntest\\n' >> .teddy/sessions/${session}/session.context`,
     },
     {
-      say: 'What the next turn will show, the tokens of each file, and the line that put it there.',
+      say: 'What the model will see next, with the tokens of each file and the line in the list that added it.',
       line: 'teddy session context',
     },
     {
-      say: 'Say what you want. Your edit becomes a commit of yours, the message one more, and so does the answer: a plan.',
+      say: 'Say what you want. Your edit, your message and the answer, a plan, each become a commit.',
       line: `teddy session plan -m '${messages.first}'`,
     },
     {
-      say: 'Run it. -y approves every action; without it you are asked one by one. Report and code change are one commit.',
+      say: 'Run it. -y approves every action; without -y, teddy asks about each. The report and the code change are one commit.',
       line: 'teddy session execute -y',
     },
     {
-      say: 'The second turn. Its plan also proposes a memo: a fact for all sessions, which needs a yes of its own.',
+      say: 'The second turn. Its plan also proposes a memo: a fact for all sessions, which you approve separately.',
       line: `teddy session plan -m '${messages.second}'`,
       maxLines: 12,
     },
     { say: 'Run it, and take the memo.', line: 'teddy session execute -y --memos=yes', maxLines: 8 },
     {
-      say: 'Another attempt at turn 02, from the same code and the same context, on a branch of its own.',
+      say: 'Another attempt at turn 02, from the same code and the same context, on its own branch.',
       line: `teddy session branch 02 -m '${messages.branch}'`,
       maxLines: 12,
     },
     { say: 'Run that one too.', line: 'teddy session execute -y', maxLines: 8 },
-    { say: 'The branch goes on with turn 03.', line: `teddy session plan -m '${messages.third}'`, maxLines: 12 },
+    { say: 'The branch continues with turn 03.', line: `teddy session plan -m '${messages.third}'`, maxLines: 12 },
     {
       say: 'This time an action fails. The rest is skipped, and the exit code is 1.',
       line: 'teddy session execute -y',
@@ -68,18 +68,18 @@ export function toStory(session: string): Step[] {
       line: `grep -A 14 'index: 3' .teddy/sessions/${session}/03/report.md`,
     },
     {
-      say: 'The next request carries that report, so that the model knows.',
+      say: 'The next request contains that report, so the model knows about it.',
       line: `teddy session plan -m '${messages.fourth}'`,
       maxLines: 15,
     },
     { say: 'Run it.', line: 'teddy session execute -y', maxLines: 18 },
     { say: 'What teddy knows about all this ...', line: 'teddy session list' },
     {
-      say: '... is what git knows. One commit a step; the branch leaves where turn 02 began.',
+      say: '... is what git knows: one commit for each step. The branch starts where turn 02 began.',
       line: `git log --graph --oneline --branches='teddy/2*' main`,
     },
     {
-      say: 'A report commit is the outcome and the code change together.',
+      say: 'A report commit contains both the outcome and the code change.',
       line: 'git show --stat --format=medium HEAD',
     },
   ];
