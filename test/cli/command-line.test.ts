@@ -72,11 +72,21 @@ describe('help', () => {
     }
   });
 
-  test('each command is found by its whole name', async () => {
+  test('each command is found by its whole name, with the usage and the options of the reference', async () => {
     expect(paths).toHaveLength(70);
+    const rows = [...reference.matchAll(/^\| (.+?) \| .+ \| (.*) \|$/gm)].map(([, name = '', options = '']) => ({
+      usage: name.replaceAll(/`|\\(?=\|)/g, ''),
+      options: [...options.matchAll(/`([^`]+)`/g)].map(([, option = '']) => option.replaceAll('\\|', '|')),
+    }));
+    const common = rows.find(({ usage }) => usage === 'every command')?.options ?? [];
     for (const path of paths) {
       const { stdout } = await runTeddy([...path.split(' ').slice(1), '--help'], { cwd: '/' });
       expect(stdout.slice(0, path.length + 2)).toBe(`${path}: `);
+      const usage = /^Usage\n {2}(.+) \[options\]$/m.exec(stdout)?.[1] ?? '';
+      const [, listed = ''] = /^Options\n(.*?)(?:\n\n|\n$)/ms.exec(stdout) ?? [];
+      const names = [...listed.matchAll(/^ {2,6}(-\S+(?: -\S+)*(?: <\S+>)?)/gm)].map(([, name = '']) => name);
+      const own = rows.find((row) => row.usage === usage)?.options ?? [`No row has the usage ${usage}.`];
+      expect(names.toSorted(), path).toEqual([...own, ...common].toSorted());
     }
   });
 
