@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openRepository, type OpenedRepository } from '../../src/git/repository.ts';
 import type { Oid } from '../../src/names.ts';
+import { gitText } from '../support/git-process.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { runs } from '../support/runs.ts';
 
@@ -13,6 +14,8 @@ let repository: OpenedRepository;
 
 beforeAll(async () => {
   repo = await makeScratchRepository();
+  await repo.write('one', '1\n');
+  await repo.write('two', '2\n');
   repository = await openRepository({ cwd: repo.root, env: process.env });
 });
 afterAll(async () => {
@@ -41,13 +44,11 @@ const tree = fc.array(file, { maxLength: 8 }).map((files) => {
 });
 
 test('two trees of any contents differ as in git: nested, in each other’s way, with another mode or name', async () => {
+  const [one, two] = [await repo.git('hash-object', '-w', 'one'), await repo.git('hash-object', '-w', 'two')];
   const write = async (files: { path: string; text: string; mode: string }[]) => {
     await rm(join(repo.root, '.git', 'index'), { force: true });
-    for (const { path, text, mode } of files) {
-      await repo.write('blob', text);
-      const oid = await repo.git('hash-object', '-w', 'blob');
-      await repo.git('update-index', '--add', '--cacheinfo', mode, oid, path);
-    }
+    const rows = files.map(({ path, text, mode }) => `${mode} ${text === '1\n' ? one : two}\t${path}\0`);
+    gitText(repo.root, ['update-index', '-z', '--index-info'], { input: rows.join('') });
     return (await repo.git('write-tree')) as Oid;
   };
   await fc.assert(

@@ -202,3 +202,16 @@ test('while the index is written nothing counts as half staged: the scan is repe
   await opened.close();
   await scratch.close();
 });
+
+test('the status of one path covers only that path, even with characters that are special to git', async () => {
+  const scratch = await makeScratchRepository({ 'dir/a*.txt': 'one\n', 'dir/ab.txt': 'one\n' });
+  for (const text of ['two\n', 'three\n']) {
+    for (const name of ['dir/a*.txt', 'dir/ab.txt']) await scratch.write(name, text);
+    if (text === 'two\n') await scratch.git('add', '.');
+  }
+  const opened = await openRepository({ cwd: join(scratch.root, 'dir'), env: process.env });
+  const status = await opened.workspace?.status({ untracked: false, path: path('dir/a*.txt') });
+  expect(status?.edits).toMatchObject([{ path: 'dir/a*.txt', staged: 'M', unstaged: 'M' }]);
+  await opened.close();
+  await scratch.close();
+});
