@@ -45,7 +45,7 @@ const lineCeilings: Record<string, number> = {
   reader: 750,
   session: 7500,
   system: 6750,
-  test: 102_250,
+  test: 102_000,
   top: 1250,
   view: 1500,
   web: 500,

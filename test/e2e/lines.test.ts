@@ -41,7 +41,7 @@ test('in a clone of a colleague nothing is taken that was not named, and an arch
   const plan = ['session', 'plan', '--from', '-', '-m', 'More'];
   const refused = await project.run(plan, { cwd: clone, stdin: createPlan('b.txt', 'B\n') });
   expect(refused).toMatchObject({ exitCode: 2 });
-  expect(refused.stderr).toContain(`no session of yours is open: ${session} (only on origin). [NO_OPEN_SESSION]`);
+  expect(refused.stderr).toContain(`you have no open session: ${session} (only on origin). [NO_OPEN_SESSION]`);
   expect(await theirs.fingerprint()).toEqual(before);
 
   expect(await project.run(['session', 'pull'], { cwd: clone })).toMatchObject({ exitCode: 0 });

@@ -356,7 +356,7 @@ test('past a commit in blame.ignoreRevsFile, the author is guessed beside the ce
   await repo.git('restore', 'a.txt');
   const terminal = { columns: 200, style: (_: string, text: string) => text } as unknown as Terminal;
   expect(renderWhy(terminal, await explainPlace(project, { place: 'a.txt:2' }))).toMatch(
-    /\nBy .*: Format\nGuess {5}before that, turn 01 of \S+-one, .*: so git guesses past a commit in blame\.ignoreRevsFile\n/,
+    /\nBy .*: Format\nGuess {5}before that, turn 01 of \S+-one, .*, as git guesses past a commit in blame\.ignoreRevsFile\n/,
   );
   expect(toWhyDocument(await explainPlace(project, { place: 'a.txt:2' })).stories).toMatchObject([
     { kind: 'person', guess: { kind: 'turn', turn: { session, turn: '01' } } },

@@ -178,7 +178,7 @@ test('does not compare a command’s output after a rebase, which changed its fi
   const [turn] = turns;
   expect(turn?.actions.map(({ outcome, note }) => [outcome, note])).toEqual([
     ['not_compared', 'its output cannot be compared after a rebase, because it ran on different files'],
-    ['different', 'The exit code was 0, but is 1.'],
+    ['different', 'The exit code was 0, but is now 1.'],
   ]);
   expect(turn).toMatchObject({ proven: 1, unproven: [], differences: [{ action: 2 }] });
   await there.repository.close();

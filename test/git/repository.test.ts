@@ -163,7 +163,7 @@ describe('discovery', () => {
     await opened.close();
     await expect(rootOf(join(scratch, 'gone'))).rejects.toMatchObject({
       code: 'NO_WORK_TREE',
-      message: expect.stringMatching(/is gone/) as string,
+      message: expect.stringMatching(/no longer exists/) as string,
     });
   });
 });

@@ -155,7 +155,7 @@ describe('--signed-by', () => {
     await expect(withKeys(['SHA256:short'])).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
     await expect(withKeys([join(repo.root, 'README.md')])).rejects.toMatchObject({
       code: 'USAGE',
-      message: expect.stringContaining('holds no public SSH key') as string,
+      message: expect.stringContaining('contains no public SSH key') as string,
     });
   });
 });

@@ -149,7 +149,7 @@ async function noOpenSessionError(
   const some = [first, ...rest.slice(0, 3)].join(', ') + (rest.length > 3 ? `, and ${rest.length - 3} more` : '');
   return new TeddyError(
     'NO_OPEN_SESSION',
-    `${place}, and no session of yours is open: ${some}.`,
+    `${place}, and you have no open session: ${some}.`,
     `Start one with \`teddy session new <name>\`, or name one with \`-s ${first.split(' ')[0]}\`.`,
   );
 }

@@ -38,7 +38,7 @@ export async function checkLog(walk: WalkedLine, step: Step): Promise<void> {
   }
   if (rendered.rebased > 0)
     walk.result.notes.push(
-      `Turn ${turn} was rebased: ${rendered.rebased} sections of its log show the code from before the rebase.`,
+      `Turn ${turn} was rebased: ${rendered.rebased === 1 ? '1 section of its log shows' : `${rendered.rebased} sections of its log show`} the code from before the rebase.`,
     );
   for (const body of rendered.unproven) await searchText(walk, step, path, body);
 }

@@ -183,7 +183,7 @@ describe('the open session that is assumed off every line', () => {
     await landSession(project, { target: session });
     await expect(findOpenLine(project)).rejects.toMatchObject({
       code: 'NO_OPEN_SESSION',
-      message: `You are on main, and no session of yours is open: 20260124-second (landed), ${session} (landed).`,
+      message: `You are on main, and you have no open session: 20260124-second (landed), ${session} (landed).`,
       exitCode: 2,
     });
     await start(project, 'third');

@@ -645,7 +645,7 @@ describe('a remote', () => {
     for (const share of [pushSessions, syncSessions])
       await expect(share(cid, request)).rejects.toMatchObject({
         code: 'NO_OPEN_SESSION',
-        message: `You are on main, and no session of yours is open: ${session} (archived).`,
+        message: `You are on main, and you have no open session: ${session} (archived).`,
         hint: 'Name one with `-s`, or share all of them with `--all`.',
       });
     const { lines } = await pushSessions(cid, { ...request, all: true });

@@ -37,7 +37,9 @@ export class SessionDeleteCommand extends TeddyCommand {
       throw new TeddyError(
         'USAGE',
         'You named no session.',
-        'Name one from `teddy session list`: `teddy session delete <session>`.',
+        this.restore
+          ? '`git for-each-ref refs/teddy/keep/deleted/` shows what was deleted: `teddy session delete --restore <session>`.'
+          : 'Name one from `teddy session list`: `teddy session delete <session>`.',
       );
     return this.withProject(terminal, (project) =>
       this.restore ? this.bringBack(terminal, project, target) : this.remove(terminal, project, target),
