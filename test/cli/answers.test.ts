@@ -1,8 +1,9 @@
 /** Answers that are slow, long, cut off or killed, and what is kept of them. */
 import { openMemoryTeddy, type MemoryTeddy } from '../support/memory-teddy.ts';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect } from 'vitest';
 import { ctrlC } from '../support/run-in-terminal.ts';
 import { createPlan } from '../support/teddy-project.ts';
+import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 let project: MemoryTeddy;
 
@@ -67,22 +68,25 @@ describe('at a terminal', () => {
   const inTerminal = (...args: string[]) => project.inTerminal(args);
   const escape = '\u001b';
 
-  test('the wait is shown until the first text, which nothing garbles, and the end tells what it took', async () => {
-    project = await openMemoryTeddy({ answers: [longAnswer], chunkSize: 400, chunkDelayMs: 300 });
-    await project.begin('shown');
-    const run = inTerminal('session', 'plan', '-m', 'Make it long');
-    await run.waitFor('Waiting for the answer, 0 s');
-    await run.play(['[k]eep? ', 'k\n']);
-    expect(await run.exitCode).toBe(0);
-    expect(run.text()).toContain(longAnswer);
-    expect(run.text()).toMatch(/committed as [0-9a-f]{10}; .*\d\.\d s/);
-    expect(run.text()).not.toContain('Receiving');
-    const raw = run.raw();
-    // The drawn line is erased before the answer begins.
-    expect(raw.slice(0, raw.indexOf('# Try it')).endsWith(`\r${escape}[K`)).toBe(true);
-  });
+  slowTest(
+    'the wait is shown until the first text, which nothing garbles, and the end tells what it took',
+    async () => {
+      project = await openMemoryTeddy({ answers: [longAnswer], chunkSize: 400, chunkDelayMs: 300 });
+      await project.begin('shown');
+      const run = inTerminal('session', 'plan', '-m', 'Make it long');
+      await run.waitFor('Waiting for the answer, 0 s');
+      await run.play(['[k]eep? ', 'k\n']);
+      expect(await run.exitCode).toBe(0);
+      expect(run.text()).toContain(longAnswer);
+      expect(run.text()).toMatch(/committed as [0-9a-f]{10}; .*\d\.\d s/);
+      expect(run.text()).not.toContain('Receiving');
+      const raw = run.raw();
+      // The drawn line is erased before the answer begins.
+      expect(raw.slice(0, raw.indexOf('# Try it')).endsWith(`\r${escape}[K`)).toBe(true);
+    },
+  );
 
-  test('an answer that is not shown as it comes is counted in one line, which is erased in the end', async () => {
+  slowTest('an answer that is not shown as it comes is counted in one line, which is erased in the end', async () => {
     project = await openMemoryTeddy({ answers: [longAnswer], chunkSize: 400, chunkDelayMs: 300 });
     await project.begin('counted');
     const run = inTerminal('session', 'plan', '-m', 'Make it long', '--json');
@@ -105,7 +109,7 @@ describe('at a terminal', () => {
     expect((await records(session)).map(({ type }) => type)).toEqual(['user', 'assistant_partial']);
   });
 
-  test('nothing is drawn on a terminal that cannot redraw, nor where there is none', async () => {
+  slowTest('nothing is drawn on a terminal that cannot redraw, nor where there is none', async () => {
     project = await openMemoryTeddy({ answers: [longAnswer, longAnswer], chunkSize: 400, chunkDelayMs: 100 });
     await project.begin('plain');
     const dumb = project.inTerminal(['session', 'plan', '-m', 'Make it long'], {

@@ -1,9 +1,10 @@
 /** `teddy session chat` at a terminal: a conversation, its questions and commands. Signals and real commands are in e2e. */
 import { openMemoryBegun, type MemoryTeddy } from '../support/memory-teddy.ts';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect } from 'vitest';
 import type { ServerAnswer } from '../support/model-server.ts';
 import { ctrlC, ctrlD, type TerminalRun } from '../support/run-in-terminal.ts';
 import { createPlan } from '../support/teddy-project.ts';
+import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 let project: MemoryTeddy;
 
@@ -57,7 +58,7 @@ describe('a conversation', () => {
     expect(run.raw()).not.toContain('\u001b[8m');
   });
 
-  test('what was typed before a question is no answer to it, and stands at the next prompt', async () => {
+  slowTest('what was typed before a question is no answer to it, and stands at the next prompt', async () => {
     await open([command('sleep 0.2; echo ran'), 'Done.'], { chunkDelayMs: 300 });
     const run = chat();
     await run.play([prompt, 'Run it\r'], ['asking gpt-test', 'y\ry']);
@@ -73,24 +74,27 @@ describe('a conversation', () => {
     expect(await run.exitCode).toBe(130);
   });
 
-  test('what is pasted while an answer comes is one text at the next prompt, and nothing in it is done', async () => {
-    await open([{ text: 'One two three four' }, 'Five.'], { chunkSize: 4, chunkDelayMs: 200 });
-    const run = chat('-y');
-    await run.play([prompt, 'Count\r'], ['One', '\u001b[200~/plan one\r/undo\r\rpasted three\u001b[201~']);
-    await run.waitFor('Turn 01 is answered');
-    await run.waitFor('> /plan one\n. /undo\n. \n. pasted three');
-    expect(project.server.requests()).toHaveLength(1);
-    run.press(' and more\r');
-    await run.waitFor('Five.');
-    await run.waitFor(prompt);
-    expect(sent().at(-1)?.content).toMatch(/\/plan one\n\/undo\n\npasted three and more$/);
-    expect((await project.subjects())[0]).toBe('turn 02 reply: Five.');
-    run.press(ctrlD);
-    expect(await run.exitCode).toBe(0);
-    expect(run.raw().split('\u001b[?2004l')).toHaveLength(2);
-  });
+  slowTest(
+    'what is pasted while an answer comes is one text at the next prompt, and nothing in it is done',
+    async () => {
+      await open([{ text: 'One two three four' }, 'Five.'], { chunkSize: 4, chunkDelayMs: 200 });
+      const run = chat('-y');
+      await run.play([prompt, 'Count\r'], ['One', '\u001b[200~/plan one\r/undo\r\rpasted three\u001b[201~']);
+      await run.waitFor('Turn 01 is answered');
+      await run.waitFor('> /plan one\n. /undo\n. \n. pasted three');
+      expect(project.server.requests()).toHaveLength(1);
+      run.press(' and more\r');
+      await run.waitFor('Five.');
+      await run.waitFor(prompt);
+      expect(sent().at(-1)?.content).toMatch(/\/plan one\n\/undo\n\npasted three and more$/);
+      expect((await project.subjects())[0]).toBe('turn 02 reply: Five.');
+      run.press(ctrlD);
+      expect(await run.exitCode).toBe(0);
+      expect(run.raw().split('\u001b[?2004l')).toHaveLength(2);
+    },
+  );
 
-  test('a command that is typed while an answer comes waits for Enter', async () => {
+  slowTest('a command that is typed while an answer comes waits for Enter', async () => {
     await open([{ text: 'One two three four' }], { chunkSize: 4, chunkDelayMs: 200 });
     const run = chat('-y');
     await run.play([prompt, 'Count\r'], ['One', '/quit\r']);

@@ -1,7 +1,8 @@
 /** Settings: which source wins, what a project that comes from elsewhere may not do, and where the key comes from. */
 import { openMemoryTeddy, type MemoryTeddy } from '../support/memory-teddy.ts';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect } from 'vitest';
 import { type ModelServer } from '../support/model-server.ts';
+import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 let project: MemoryTeddy;
 let other: ModelServer | undefined;
@@ -43,7 +44,7 @@ test('on a terminal that is too narrow for it, what a setting is for has a line 
   ).toEqual([]);
 });
 
-test('a key that would travel unencrypted to another machine is warned about before it does', async () => {
+slowTest('a key that would travel unencrypted to another machine is warned about before it does', async () => {
   project = await openMemoryTeddy();
   await project.begin('plain');
   // Reserved for documentation: it resolves nowhere.

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, vi } from 'vitest';
 import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
 import { anthropicModel } from '../../src/model/anthropic.ts';
 import { openaiModel } from '../../src/model/openai.ts';
@@ -11,6 +11,7 @@ import { given } from '../support/given.ts';
 import { collect, requestOf, textOf } from '../support/ask-model.ts';
 import { line, say, session } from '../support/turns.ts';
 import { stubRequests } from '../support/stub-requests.ts';
+import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 const dir = fileURLToPath(new URL('../../fixtures/streams', import.meta.url));
 const names = readdirSync(dir);
@@ -121,7 +122,7 @@ describe.each(names)('every prefix of %s', (name) => {
     }
   });
 
-  test('arrives the same wherever the whole is cut in two', async () => {
+  slowTest('arrives the same wherever the whole is cut in two', async () => {
     for (let cutAt = 1; cutAt < bytes.length; cutAt += step) {
       serve(bytes, { cutAt });
       expect(textOf((await receive(name)).events), `cut at ${cutAt}`).toBe(expectedText(bytes));

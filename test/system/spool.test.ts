@@ -33,7 +33,7 @@ const append = (text: string | Uint8Array, agent = 'codex') => appendFile(inSpoo
 const numbers = (calls: readonly HookCall[]) => calls.map(({ at }) => at);
 
 async function takeAll(from = opened()): Promise<HookCall[]> {
-  const { calls: calls, done } = await from.take();
+  const { calls, done } = await from.take();
   await done();
   return calls;
 }
@@ -93,7 +93,7 @@ test.each([
 test('the spool takes a payload of 50 MB from a separate file', async () => {
   const text = 'x'.repeat(50_000_000);
   await writeFile(inSpool('codex.1-2.json'), `${line(1, { text })}\n`);
-  const { calls: calls, done } = await opened().take();
+  const { calls, done } = await opened().take();
   expect(String(calls[0]?.payload['text']).length).toBe(text.length);
   await done();
   expect(await takeAll()).toEqual([]);

@@ -1,5 +1,5 @@
 /** Codex before its logs named the place of a fork: a fork's log repeats the lines of its origin. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { LogPosition } from '../../../src/ports/agent-logs.ts';
 import {
   advance,
@@ -12,6 +12,7 @@ import { countAllCosts } from '../../../src/workflow/review/count-all-costs.ts';
 import { faultsOf, linesOf, textsOf } from '../../support/followed-log.ts';
 import { memoryCapture } from '../../support/memory-agent-logs.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 type Line = { type: string; payload: Record<string, unknown>; ids?: string[] };
 
@@ -227,7 +228,7 @@ describe.each(forms)('a fork that $signs shows, with $ids ids', ({ signs, ids })
   });
 });
 
-test('a fork of a conversation that exceeds the read window has only its own turns', async () => {
+slowTest('a fork of a conversation that exceeds the read window has only its own turns', async () => {
   const { project, take } = await open();
   const origin = new Session('p').ask('a');
   for (let count = 0; count < 600; count += 1) origin.lines.push(said('assistant', `${count}`));

@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { memoryProject } from '../../support/memory-repository.ts';
 import { create, planOf, run, say, session, start } from '../../support/turns.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
+import { slowTest } from '../../support/slow-test.ts';
 
 /** The requests for 40 turns. With `files`, each turn creates a file, which the next turns show. */
 async function requestsOf({ contextTokens, files }: { contextTokens?: number; files: boolean }): Promise<string[]> {
@@ -50,13 +51,13 @@ function measure(requests: string[]): ReturnType<typeof sharedPart> {
   return part;
 }
 
-test('a request begins like the one before, through all of its history', async () => {
+slowTest('a request begins like the one before, through all of its history', async () => {
   const { shared, bytes, breaks } = measure(await requestsOf({ files: true }));
   expect(breaks).toBe(0);
   expect(shared / bytes).toBeGreaterThan(0.6);
 });
 
-test('a history is rarely cut, and requests begin alike between the cuts', async () => {
+slowTest('a history is rarely cut, and requests begin alike between the cuts', async () => {
   const { shared, bytes, breaks } = measure(await requestsOf({ contextTokens: 8_000, files: false }));
   expect(breaks).toBeGreaterThan(0);
   expect(breaks).toBeLessThan(8);

@@ -1,8 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Oid, RefName } from '../../../src/names.ts';
 import { moveRefs } from '../../../src/workflow/line/move-refs.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { line, say, session, start } from '../../support/turns.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const ref = `refs/heads/${line}` as RefName;
 const kept = `refs/teddy/archive/2026-01/${session}` as RefName;
@@ -57,7 +58,7 @@ describe('moveRefs', () => {
     expect(await store.resolve(kept)).toBe(tip);
   });
 
-  test('gives up after ten lost races', async () => {
+  slowTest('gives up after ten lost races', async () => {
     const { project, tip } = await begin();
     let asked = 0;
     const plan = async () => ((asked += 1), [{ ref: kept, old: tip, new: tip }]);

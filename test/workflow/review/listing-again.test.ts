@@ -1,5 +1,5 @@
 /** Listings and costs cache what they read: the next process shows the same as without the cache, and reads less. */
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 import type { Oid, RefName } from '../../../src/names.ts';
 import type { Cache } from '../../../src/ports/git.ts';
 import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
@@ -9,6 +9,7 @@ import { countAllCosts } from '../../../src/workflow/review/count-all-costs.ts';
 import { listNewest, listSessions, sortNewest } from '../../../src/workflow/review/list-sessions.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, planOf, say, session, start, turn } from '../../support/turns.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 /** The same repository in another process. */
 function nextProcess(project: MemoryProject, cache: Cache = project.repository.cache): MemoryProject {
@@ -117,7 +118,7 @@ test('the newest sessions are the start of the full listing, plus the one that H
   expect((await listNewest(project, 9)).sessions).toHaveLength(4);
 });
 
-test('the newest are the same if the index leaves out older ones, whatever has moved', async () => {
+slowTest('the newest are the same if the index leaves out older ones, whatever has moved', async () => {
   const made = await memoryProject();
   let ms = made.clock.now().getTime() - 500;
   made.ids.entryId = () =>
