@@ -243,7 +243,7 @@ describe('wrong usage', () => {
 
 slowTest('a command that is nearly there is offered, and none that is far', async () => {
   const offered = async (...args: string[]) =>
-    /Is it `(.*?)`\?/.exec((await runTeddy(args, { cwd: project.repo.root })).stderr)?.[1];
+    /Did you mean `(.*?)`\?/.exec((await runTeddy(args, { cwd: project.repo.root })).stderr)?.[1];
   expect(await offered('undo', '02')).toBe('teddy session undo');
   expect(await offered('lst')).toBe('teddy list');
   expect(await offered('session', 'pln')).toBe('teddy session plan');
