@@ -57,7 +57,7 @@ const interactive = /^teddy (?:session chat|serve|write recover(?: \S+)?$)|--edi
  * A server outside the copy; a guide for a person; the ambiguous name of a command that may be refused; a command for a
  * person, printed to an agent.
  */
-const notForCopies = /--server |^hint: {2}(?:A person approves|By hand|The newest is|Is it|Say what you want)/;
+const notForCopies = /--server |^hint: {2}(?:A person approves|By hand|The newest is|Did you mean|Say what you want)/;
 /** Not approved without a terminal; no model, or none that answers: the command itself was correct. */
 const accepted = new Set([0, 4, 5]);
 /** The command has finished its check, and reports its findings or an action's result. */
