@@ -97,8 +97,8 @@ export function isForPerson({ method, headers }: IncomingMessage): boolean {
 }
 
 /**
- * The headers of every answer: no browser may guess its type, cache it, embed it in another origin's page, send its
- * address as a referrer, or share a browsing context with another origin.
+ * The headers of every response: a browser must not guess its type, cache it, embed it in another origin's page, send
+ * its URL as a referrer, or share a browsing context with another origin.
  */
 export const answerHeaders = {
   'X-Content-Type-Options': 'nosniff',

@@ -73,8 +73,8 @@ interface Intake {
 }
 
 /**
- * Receives content until the marker or the end of the source. Leaves the source open, because a correction may follow
- * on it. The caller must not change the pieces while this runs. Throws CONTENT_TOO_LARGE, INTERRUPTED, and the errors
+ * Receives content until the marker or the end of the source. Leaves the source open, because a correction may still
+ * arrive on it. The caller must not change the pieces while this runs. Throws CONTENT_TOO_LARGE, INTERRUPTED, and the errors
  * of the source and the sink; in these cases everything received is saved.
  */
 export async function receiveContent(
