@@ -34,13 +34,13 @@ const ident = 'Ada Example <ada@example.org> 1769248800 -0330';
 /** A file that grows, in one directory after another, with names that git sorts differently from a plain list. */
 function makeCommits(): LineCommit[] {
   const encoder = new TextEncoder();
-  const turns = Array.from({ length: 3 }, (_, at) => String(at + 1).padStart(2, '0'));
+  const turns = Array.from({ length: 12 }, (_, at) => String(at + 1).padStart(2, '0'));
   return ['dir/sub', ...turns.map((turn) => `dir/turns/${turn}`)].flatMap((dir) =>
-    Array.from({ length: 4 }, (_, at) => ({
+    Array.from({ length: 9 }, (_, at) => ({
       author: ident,
       committer: ident,
       message: `${dir} ${at}\n\nGrüße: ${at}\n`,
-      files: [{ path: path(`${dir}/log`), bytes: encoder.encode(`${dir} é\n`.repeat((at + 1) * 90)) }],
+      files: [{ path: path(`${dir}/log`), bytes: encoder.encode(`${dir} é\n`.repeat((at + 1) * 40)) }],
     })),
   );
 }
@@ -87,7 +87,7 @@ describe.each([
     const tip = await store.writeLine(head, inTurn(commits));
     expect((await store.readCommit(tip)).message).toBe(commits.at(-1)?.message);
     await store.updateRefs([{ ref: 'refs/heads/many' as RefName, old: null, new: tip }], 'test');
-    const last = await store.readFile(tip, path('dir/turns/03/log'));
+    const last = await store.readFile(tip, path('dir/turns/12/log'));
     expect(Uint8Array.from(last?.bytes ?? [])).toEqual(commits.at(-1)?.files[0]?.bytes);
     expect(await store.readFile(tip, path('dir/b.txt'))).not.toBeNull();
     expect(await writeOneByOne(store, head, commits)).toBe(tip);

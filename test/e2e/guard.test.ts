@@ -42,6 +42,7 @@ test('nor when they were committed, hidden from git, replaced by links, or remov
     `${evil}; git commit --quiet -am Theirs`,
     `${evil}; git update-index --assume-unchanged .teddy/global.context .teddy/memos.yaml`,
     'rm .teddy/global.context; ln -s ../.env .teddy/global.context',
+    `chmod +x .teddy/*.context; ${evil}; git add -A .teddy`,
     'rm -rf .teddy',
   ]) {
     expect(await execute(script), script).toMatchObject({ exitCode: 0 });
@@ -93,6 +94,7 @@ test('settings that the project tracks and a command changes, deletes, stages or
   const { repo } = project;
   await repo.commit({ [config]: 'maxTurns: 50\n' }, 'Settings');
   for (const script of [
+    `echo 'maxTurns: 9' > ${config}`,
     `echo 'maxTurns: 9' > ${config}; git add -A`,
     `git rm --quiet ${config}`,
     `git update-index --assume-unchanged ${config}; echo 'maxTurns: 9' > ${config}`,

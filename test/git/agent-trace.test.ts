@@ -114,7 +114,7 @@ test('in a landed session the lines are those of that commit, whatever the branc
   expect(readAgentTrace((await trace('main~2')).text).record.files.map(({ path }) => path)).toEqual(['a.txt']);
 });
 
-test('the same commit gives the same bytes, in a clone as far as it has the history, and another commit another id', async () => {
+test('the same commit gives the same bytes, in a clone as well, and another commit another id', async () => {
   await turn([edit('a.txt', 'second', 'second by 01')], 'openai', 'gpt-5');
   const first = await trace();
   expect((await trace()).text).toBe(first.text);
@@ -123,26 +123,34 @@ test('the same commit gives the same bytes, in a clone as far as it has the hist
   const other = await open(clone);
   expect((await trace(undefined, other)).text).toBe(first.text);
   await other.repository.close();
-  await turn([create('c.txt', 'by 02\n')], 'openai', 'gpt-5');
+  await turn([edit('a.txt', 'third', 'third by 02')], 'openai', 'gpt-5');
   const ids = [first, await trace()].map(({ text }) => readAgentTrace(text).record.id);
   expect(new Set(ids).size).toBe(2);
-  // A shallow clone covers the history that it has.
-  const cut = join(repo.root, '.git', 'shallow');
-  const from = `file://${repo.root}`;
-  execFileSync('git', ['clone', '--quiet', '--depth', '2', '--branch', `teddy/${session}`, from, cut]);
-  const shallow = await open(cut);
-  const { files } = readAgentTrace((await trace(undefined, shallow)).text);
-  await shallow.repository.close();
-  expect([...files.keys()]).toEqual(['c.txt']);
 });
 
 test('lines that a merge brought to the line do not count as the session’s changes', async () => {
-  expect(readAgentTrace((await trace()).text).record.files).toEqual([]);
-  expect(said).toEqual([`The record has no files, because ${session} changed no text that this commit still has.`]);
   await repo.git('switch', '--quiet', 'main');
   await repo.commit({ 'theirs.txt': 'theirs\n' }, 'Theirs');
   await repo.git('switch', '--quiet', `teddy/${session}`);
   await repo.git('merge', '--quiet', '--no-edit', 'main');
   await turn([create('b.txt', 'by 01\n')], 'openai', 'gpt-5');
   expect(await traced()).toEqual([`b.txt: by 01 | ai | openai/gpt-5 | teddy:${session}/01`]);
+});
+
+test('a session without code gives a record without files, and reports it', async () => {
+  const { text } = await trace();
+  expect(readAgentTrace(text).record.files).toEqual([]);
+  expect(said).toEqual([`The record has no files, because ${session} changed no text that this commit still has.`]);
+});
+
+test('a shallow clone covers the history that it has', async () => {
+  await turn([create('b.txt', 'by 01\n')], 'openai', 'gpt-5');
+  await turn([create('c.txt', 'by 02\n')], 'openai', 'gpt-5');
+  const clone = join(repo.root, '.git', 'clone');
+  const from = `file://${repo.root}`;
+  execFileSync('git', ['clone', '--quiet', '--depth', '2', '--branch', `teddy/${session}`, from, clone]);
+  const shallow = await open(clone);
+  const { files } = readAgentTrace((await trace(undefined, shallow)).text);
+  await shallow.repository.close();
+  expect([...files.keys()]).toEqual(['c.txt']);
 });

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import type { AgentUnit } from '../../src/conversation/logs/agent-log.ts';
 import type { Project } from '../../src/ports/project.ts';
-import { archiveRef, type RefName, type RepoPath } from '../../src/names.ts';
+import { archiveRef, type Oid, type RefName, type RepoPath } from '../../src/names.ts';
 import { attributeLines, type Author } from '../../src/workflow/blame/attribute-lines.ts';
 import { blameFile } from '../../src/workflow/blame/blame-file.ts';
 import { startLine, type ForeignSession } from '../../src/workflow/capture/open-line.ts';
@@ -89,10 +89,9 @@ test('a line is traced from its landing to the archived session, and a person’
   await repo.write('a.txt', (await repo.read('a.txt')).replace('third', 'third by hand'));
   await turn(edit('a.txt', 'fifth', 'fifth by the model'));
   await onMain();
-  const { commit } = await landSession(project, { target: session });
+  await landSession(project, { target: session });
   await archiveSession(project, session);
-  const landed = await blame();
-  expect(landed).toEqual([
+  expect(await blame()).toEqual([
     'first: person',
     'second by the model: one 01',
     'third by hand: person',
@@ -103,20 +102,23 @@ test('a line is traced from its landing to the archived session, and a person’
   await repo.write('a.txt', (await repo.read('a.txt')).replace('sixth', 'sixth, not committed'));
   expect((await blame()).at(-1)).toBe('sixth, not committed: uncommitted');
   expect((await blame('a.txt', 'HEAD')).at(-1)).toBe('sixth: person');
-  // The lines are unknown as long as the repository has neither the archive nor the branch.
-  await repo.git('restore', 'a.txt');
+});
+
+test('a clone without the archive calls landed lines unknown, until it has the session’s line', async () => {
+  const session = await begin(edit('a.txt', 'second', 'second by the model'));
+  await onMain();
+  await landSession(project, { target: session });
   const bundle = `${repo.root}/.git/line.bundle`;
-  const archive = archiveRef(`refs/heads/teddy/${session}` as RefName);
-  await repo.git('bundle', 'create', '--quiet', bundle, archive);
-  await repo.git('update-ref', '-d', archive);
+  await repo.git('bundle', 'create', '--quiet', bundle, `refs/heads/teddy/${session}`);
+  await repo.git('branch', '--quiet', '-D', `teddy/${session}`);
+  await repo.git('update-ref', '-d', archiveRef(`refs/heads/teddy/${session}` as RefName));
   await repo.git('reflog', 'expire', '--expire=now', '--all');
   await repo.git('gc', '--quiet', '--prune=now');
   await project.repository.close();
   project = await open();
   expect(await blame()).toContain('second by the model: unknown');
-  await repo.git('fetch', '--quiet', bundle, `${archive}:refs/heads/teddy/${session}`);
-  expect(await blame()).toEqual(landed);
-  expect(await repo.git('rev-parse', 'main')).toBe(commit);
+  await repo.git('fetch', '--quiet', bundle, `refs/heads/teddy/*:refs/heads/teddy/*`);
+  expect(await blame()).toContain('second by the model: one 01');
 });
 
 test('undone lines belong to their first author', async () => {
@@ -223,6 +225,15 @@ test('a copy of a step is the same step, and steps on no branch do not count', a
   expect(await blame()).toContain('third by turn one: ~one 01');
   await repo.git('branch', '--quiet', '-D', 'copy');
   expect(await blame()).toContain('third by turn one: person');
+});
+
+test('a line that was landed counts without its branch', async () => {
+  const session = await begin(edit('a.txt', 'third', 'third by turn one'));
+  expect(await blame()).toContain('third by turn one: one 01');
+  await onMain();
+  await landSession(project, { target: session });
+  await repo.git('branch', '--quiet', '-D', `teddy/${session}`);
+  expect(await blame()).toContain('third by turn one: one 01');
 });
 
 test('a short line that a session contains as well proves nothing', async () => {
@@ -439,16 +450,17 @@ const long = ['one', 'two', 'three', 'four', 'five', 'six'].map((word) => `the a
 const blameNew = async (file = 'new.txt') =>
   (await blame(file)).map((line) => line.replace('the agent wrote line ', '').replace('claude-code-', ''));
 
-test('one agent’s lines stay its own if others only ask, or are captured late, before the commit', async () => {
-  const [one, two, three] = [await capture('s1'), await capture('s2'), await capture('s3')];
+test.each([
+  ['asks', {}],
+  ['is captured late', { late: true }],
+])('one agent’s lines stay its own if another only %s before the commit', async (_, options) => {
+  const [one, two] = [await capture('s1'), await capture('s2')];
   await one.ask('Write it');
   await repo.write('new.txt', 'x\ny\n');
   await change('second', '}');
   await one.end('new.txt');
-  await two.ask('What is it?');
-  await three.ask('What is it?', { late: true });
+  await two.ask('What is it?', { late: false, ...options });
   await two.end(null);
-  await three.end(null);
   await commitAll();
   expect(await blameNew()).toEqual(['x: ~s1 01', 'y: ~s1 01']);
   expect((await blameNew('a.txt')).slice(0, 3)).toEqual(['first: person', '}: ~s1 01', 'third: person']);
@@ -666,6 +678,16 @@ test('lines pulled while an agent was working are not the agent’s', async () =
   await repo.git('merge', '--quiet', '--ff-only', 'theirs');
   await end();
   expect(await blame()).toContain('second by a colleague: person');
+});
+
+test('SHA-256 repositories work as well', async () => {
+  await replaceWith(await makeScratchRepository({ 'a.txt': 'first\nsecond\n' }, { objectFormat: 'sha256' }));
+  const { session } = await newSession(project, { name: 'one', switch: true });
+  await turn(edit('a.txt', 'second', 'second by the model'));
+  await onMain();
+  const { commit } = await landSession(project, { target: session });
+  expect((commit as Oid).length).toBe(64);
+  expect(await blame()).toEqual(['first: person', 'second by the model: one 01']);
 });
 
 test('of two copies of a step in the same second, the one that was found first is the original', () => {

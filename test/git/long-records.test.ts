@@ -1,5 +1,5 @@
 /**
- * A turn with one record, report or plan of 12 MB on real git: the shown part is cut, with a notice and git's command
+ * A turn with one record, report or plan of 30 MB on real git: the shown part is cut, with a notice and git's command
  * for the rest.
  */
 import { execFileSync } from 'node:child_process';
@@ -19,7 +19,7 @@ import { call, result, user } from '../support/records.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { create, planOf, run, say, start } from '../support/turns.ts';
 
-const characters = 12_000_000;
+const characters = 30_000_000;
 const long = 'one "line"\n'.repeat(characters / 10).slice(0, characters);
 
 let repo: ScratchRepository;
@@ -100,41 +100,41 @@ function printed(text: string): string {
   return execFileSync('sh', ['-c', command], { cwd: repo.root, encoding: 'utf8', maxBuffer: 100_000_000 });
 }
 
-test('a message of 12 MB is cut', async () => {
+test('a message of 30 MB is cut', async () => {
   const transcript = [user('u1', long), user('u2', 'And this')].map(encodeRecord).join('');
   const commit = await withFile('transcript.jsonl', transcript);
   const { shown, review } = await print(commit);
   expect(shown).toContain(
-    `[11,737,856 more characters are left out; \`teddy session show 01 -s ${commit} --json\` has them]`,
+    `[29,737,856 more characters are left out; \`teddy session show 01 -s ${commit} --json\` has them]`,
   );
-  expect(shown).toContain('\nLeft out\n  11,737,856 characters of transcript.jsonl. All of it: `git show ');
+  expect(shown).toContain('\nLeft out\n  29,737,856 characters of transcript.jsonl. All of it: `git show ');
   expect(shown).toContain('And this');
-  expect(review).toContain('11,998,010 more characters: `teddy session show 01 -s ');
-  expect(review).toContain('Left out: 11,737,856 characters of transcript.jsonl.');
+  expect(review).toContain('29,998,010 more characters: `teddy session show 01 -s ');
+  expect(review).toContain('Left out: 29,737,856 characters of transcript.jsonl.');
   for (const text of [shown, review]) expect(printed(text)).toBe(transcript);
 
   const { turns } = await reviewSession(counted(), commit);
-  expect(turns[0]?.messages[0]).toMatch(/\n\[11,934,464 more characters are left out\]$/);
+  expect(turns[0]?.messages[0]).toMatch(/\n\[29,934,464 more characters are left out\]$/);
   expect((await showTurn(project, { turn: commit })).messages).toEqual([long, 'And this']);
   expect((await showTurn(project, { turn: commit })).cut).toEqual([]);
 });
 
-test('a result of 12 MB is cut, also if it is a list', async () => {
+test('a result of 30 MB is cut, also if it is a list', async () => {
   const records = [
     user('u1', 'Run it'),
     call('c1', 'cat'),
     result('c1', long),
     call('c2', 'cat'),
-    { ...result('c2', ''), output: Array(1_000_000).fill(1) },
+    { ...result('c2', ''), output: Array(5_000_000).fill(1) },
   ];
   const transcript = records.map(encodeRecord).join('');
   const { shown, review } = await print(await withFile('transcript.jsonl', transcript));
-  expect(shown).toContain('[11,737,856 more characters are left out;');
+  expect(shown).toContain('[29,737,856 more characters are left out;');
   expect(shown.match(/^Result/gm)).toHaveLength(2);
   for (const text of [shown, review]) expect(printed(text)).toBe(transcript);
 });
 
-test('a report with a line of 12 MB is cut, quoted or not', async () => {
+test('a report with a line of 30 MB is cut, quoted or not', async () => {
   const report = await repo.git('show', `teddy/${session}:${turnDir(session, parseTurnName('01'))}/report.md`);
   for (const stdout of [JSON.stringify(long), `|-\n        ${'x'.repeat(characters)}`]) {
     const longReport = `${report.replace(/^(\s+)index: 1$/m, '$1index: 1')}\n`.replace(
@@ -149,7 +149,7 @@ test('a report with a line of 12 MB is cut, quoted or not', async () => {
   }
 });
 
-test('a plan of 12 MB is not a plan that could be run', async () => {
+test('a plan of 30 MB is not a plan that could be run', async () => {
   const plan = `# Do it\n\n## Message\n\n${long}\n`;
   const { shown, review } = await print(await withFile('plan.md', plan));
   expect(shown).toContain('more characters are left out;');

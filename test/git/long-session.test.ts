@@ -31,7 +31,7 @@ test('the steps are those in git log, down to the session’s start or the clone
   await project.repository.close();
   const base = await repo.git('rev-parse', 'main');
 
-  for (const depth of [null, 1, 39, 40, 41, own + 2]) {
+  for (const depth of [null, 1, 10, 39, 40, 41, 50, own + 2]) {
     const clone = join(elsewhere, String(depth));
     const cut = depth === null ? [] : ['--depth', String(depth)];
     await gitText(repo.root, ['clone', '-q', ...cut, '-b', line, `file://${repo.root}`, clone]);
