@@ -2,17 +2,20 @@
  * A landing's authorship log, read by an independent reader and by git: the lines that models have added, and no
  * others.
  */
+import { execFileSync } from 'node:child_process';
 import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import type { AgentUnit } from '../../src/conversation/logs/agent-log.ts';
-import { archiveRef, type RefName } from '../../src/names.ts';
+import { archiveRef, type Oid, type RefName } from '../../src/names.ts';
 import type { Workspace } from '../../src/ports/git.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { appendCode, readCode } from '../../src/workflow/capture/work-tree-snapshot.ts';
 import { startLine } from '../../src/workflow/capture/open-line.ts';
+import { addNote } from '../../src/workflow/landing/authorship-log.ts';
 import { landSession } from '../../src/workflow/landing/land-session.ts';
+import { pushSessions } from '../../src/workflow/sharing/push-sessions.ts';
 import { beginWrite } from '../../src/workflow/writes/begin.ts';
 import { finalizeWrite } from '../../src/workflow/writes/finalize.ts';
 import { undoTurn } from '../../src/workflow/turn/undo.ts';
@@ -128,6 +131,15 @@ test('a landing without lines by a model has no log', async () => {
   await repo.commit({ 'mine.txt': 'mine\n' }, 'By hand');
   await repo.git('switch', '--quiet', 'main');
   expect(await land(session)).toMatchObject({ note: null, changes: [{ path: 'a.txt' }, { path: 'mine.txt' }] });
+  expect(await repo.git('for-each-ref', 'refs/notes')).toBe('');
+});
+
+test('without the setting there is no log', async () => {
+  const session = await begin();
+  await repo.git('config', 'teddy.notes', 'off');
+  project.repository.reloadSettings();
+  await turn(edit('a.txt', 'second', 'second by 01'));
+  expect(await land(session)).toMatchObject({ note: null });
   expect(await repo.git('for-each-ref', 'refs/notes')).toBe('');
 });
 
@@ -268,3 +280,43 @@ test.each(['sha1', 'sha256'] as const)(
     expect(await attested(String(commit))).toEqual(['a.txt: second by 01 one/01']);
   },
 );
+
+test('a note that the commit has already stays unchanged', async () => {
+  const session = await begin();
+  await turn(edit('a.txt', 'second', 'second by 01'));
+  const { commit } = await land(session);
+  await repo.git('notes', '--ref=ai', 'add', '--force', '-m', 'By hand', String(commit));
+  await expect(land(session)).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
+  expect(await note()).toBe('By hand');
+});
+
+test('no note is lost if many processes add notes at the same time', async () => {
+  const session = await begin();
+  await turn(edit('a.txt', 'second', 'second by 01'));
+  const commits: string[] = [];
+  for (let at = 0; at < 6; at += 1) commits.push(await repo.commit({ [`${at}.txt`]: `${at}\n` }, `Commit ${at}`));
+  const ref = 'refs/notes/ai' as RefName;
+  const projects = await Promise.all([open(), open(), open()]);
+  const add = async (one: Project, at: number) => {
+    for (const commit of commits.slice(at * 2, at * 2 + 2))
+      expect(await addNote(one, ref, commit as Oid, `${commit}\n`)).toBe(true);
+  };
+  await Promise.all(projects.map(add));
+  for (const one of projects) await one.repository.close();
+  for (const commit of commits) expect(await note(commit)).toBe(commit);
+  expect(await land(session)).toMatchObject({ note: { lines: 1 } });
+});
+
+test('pushing sessions does not push the notes', async () => {
+  const session = await begin();
+  await turn(edit('a.txt', 'second', 'second by 01'));
+  await land(session);
+  const remote = join(repo.root, '.git', 'remote.git');
+  execFileSync('git', ['init', '--quiet', '--bare', remote]);
+  await repo.git('push', '--quiet', remote, 'main');
+  await pushSessions(project, { remote, selector: session, signal: new AbortController().signal });
+  await expect(project.repository.store.resolve('refs/notes/ai')).resolves.not.toBeNull();
+  const there = execFileSync('git', ['-C', remote, 'for-each-ref', '--format=%(refname)'], { encoding: 'utf8' });
+  expect(there).toContain(`refs/heads/teddy/${session}`);
+  expect(there).not.toContain('refs/notes');
+});

@@ -279,24 +279,26 @@ test('entries on no branch get their branch back, under its own name or the next
 test('lost entries are found in a bare clone, and if the reflogs are empty or missing', async () => {
   await expectFound(['clone', '--quiet', '--bare'], () => undefined);
   await expectFound(['clone', '--quiet'], (git) => git('reflog', 'expire', '--expire=now', '--all'));
+  await expectFound(['clone', '--quiet'], async (_git, gitDir) => rm(join(gitDir, 'logs'), { recursive: true }));
 });
 
 /** All entries on the clone's line are lost, and then only the newest. */
 async function expectFound(
   clone: string[],
-  loseReflogs: (git: (...args: string[]) => unknown) => unknown,
+  loseReflogs: (git: (...args: string[]) => unknown, gitDir: string) => unknown,
 ): Promise<void> {
   const at = `${repo.root}.clone`;
   const tip = await repo.git('rev-parse', line);
   const git = (...args: string[]) => repo.git('-C', at, ...args);
   try {
     await repo.git(...clone, '--branch', 'main', '--no-local', repo.root, at);
+    const gitDir = await git('rev-parse', '--absolute-git-dir');
     const ref = `refs/heads/${line}`;
     await git('for-each-ref', '--format=delete %(refname)', 'refs/remotes').then(async (rows) => {
       for (const row of rows.split('\n').filter((one) => one !== '')) await git('update-ref', '-d', row.slice(7));
     });
     const mend = async () => {
-      await loseReflogs(git);
+      await loseReflogs(git, gitDir);
       return withProject(at, (project) => examineRepository(project, { fix: true }));
     };
     await git('update-ref', '-d', ref);

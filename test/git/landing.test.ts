@@ -127,8 +127,17 @@ test('a landing whose git was killed with the files written and the branch not m
   expect(await main.git('status', '--porcelain')).toBe(' M b.txt');
 });
 
-test('the command that a conflict suggests merges by hand, and the next landing continues from there', async () => {
+test('edits in the way refuse the landing, and nothing has changed', async () => {
   await turn(edit('b.txt', 'line 1', 'session 1'));
+  const before = [await main.fingerprint(), await line.fingerprint()];
+  await expect(landSession(project, { target: session })).rejects.toMatchObject({
+    code: 'FILES_IN_THE_WAY',
+    message: expect.stringContaining('b.txt'),
+  });
+  expect([await main.fingerprint(), await line.fingerprint()]).toEqual(before);
+});
+
+test('the command that a conflict suggests merges by hand, and the next landing continues from there', async () => {
   await main.git('checkout', '--quiet', '--', 'b.txt');
   await main.commit({ 'b.txt': numbered([1, 'main 1']) });
   const before = [await main.fingerprint(), await line.fingerprint()];

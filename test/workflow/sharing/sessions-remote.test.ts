@@ -39,7 +39,6 @@ test('push, pull and sync use it for lines, teddy/global and archives, and the r
   ada.configuration.set('remote.pushdefault', 'origin');
   ada.configuration.set(`branch.${line}.remote`, 'origin');
   const code = await mainOf(fork);
-  await ada.setRef('refs/notes/ai', await ada.tipOf('main'));
   await ada.switchTo('main');
   await ada.commit('Code\n', { 'code.txt': 'code\n' });
   await ada.switchTo(line);
@@ -63,9 +62,8 @@ test('push, pull and sync use it for lines, teddy/global and archives, and the r
   expect(Object.keys(await refsOf(fork))).toEqual(['refs/heads/teddy/global', archiveRef(main)]);
   expect(await refsOf(origin)).toEqual({});
   expect(origin.pushed).toEqual([]);
-  // The local code that is ahead is on neither, nor are notes.
+  // The local code that is ahead is on neither.
   expect([await mainOf(fork), await mainOf(origin)]).toEqual([code, code]);
-  expect(await fork.store.listRefs('refs/notes/')).toEqual([]);
 });
 
 test('without it, sync pushes to push’s remote, and sends nothing to the remote that it pulls from', async () => {
