@@ -1,7 +1,5 @@
 import { afterEach, describe, expect, vi } from 'vitest';
 import { historyFormats, type HistoryFormat } from '../../../src/conversation/history/history.ts';
-import type { Oid, RepoPath } from '../../../src/names.ts';
-import { editTree } from '../../../src/session/paths/edit-tree.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { showHistory } from '../../../src/workflow/conversation/show-history.ts';
 import { given } from '../../support/given.ts';
@@ -91,35 +89,6 @@ describe('the history of a session', () => {
       expect(await textOf(project, format, report)).toBe(text);
       expect(await textOf(project, format, own)).toBe(text);
     }
-  });
-
-  test('is not changed by a merge on the line, which brings in no other session', async () => {
-    const project = await given.session();
-    await turn(project, 'Make a', create('a.txt'));
-    const text = await textOf(project, 'openai');
-    const tip = await project.tipOf(line);
-    await project.switchTo('main');
-    const foreign = '.teddy/sessions/20200101-foreign/03/transcript.jsonl';
-    const record = '{"type":"user","id":"f","message":{"role":"user","content":"Foreign"}}\n';
-    const main = await project.commit('Foreign\n', { [foreign]: record });
-    const merge = async (first: Oid, second: Oid) => {
-      const { store } = project.repository;
-      const batch = store.batch();
-      const blob = await batch.blob(record);
-      const edits = [{ path: foreign as RepoPath, entry: { mode: '100644' as const, oid: blob } }];
-      const commit = await store.readCommit(tip);
-      const tree = await editTree(store, batch, commit.tree, edits);
-      const merged = await batch.commit({ ...commit, tree, parents: [first, second], message: 'Merge\n' });
-      await batch.flush();
-      return merged;
-    };
-    const merged = await merge(tip, main);
-    expect(await textOf(project, 'openai', merged)).toBe(text);
-    await project.switchTo('theirs', merged);
-    const after = await project.commit('After the merge\n', { 'after.txt': 'x\n' });
-    expect(await textOf(project, 'openai', after)).toBe(text);
-    // The other way round the branch is not a line: its first parents don't include the session.
-    await expect(textOf(project, 'openai', await merge(main, tip))).rejects.toMatchObject({ code: 'NOT_ON_LINE' });
   });
 
   test('names the repairs by turn and line, and does not change the stored text', async () => {
