@@ -42,14 +42,14 @@ export interface Scanner {
  * marker's line in a fence, which counts if only white space follows. `text`: in a line that is not the marker's.
  * `over`: after the marker.
  */
-type Place = 'line' | 'mark' | 'pad' | 'last' | 'text' | 'over';
+type ScanState = 'line' | 'mark' | 'pad' | 'last' | 'text' | 'over';
 
 /** The part of a marker that may have arrived, and the bytes held back because of it. */
 interface Scan {
   mark: Uint8Array;
   /** Null when the target is not Markdown. */
   fences: FenceTracker | null;
-  place: Place;
+  place: ScanState;
   /** The number of the marker's bytes that have arrived. */
   matched: number;
   /** The held bytes from earlier pieces. */
@@ -171,7 +171,7 @@ function endMarkerLine(scan: Scan, at: number): true {
 }
 
 /** Releases the held bytes, which have proved to be text. */
-function release(scan: Scan, next: Place): false {
+function release(scan: Scan, next: ScanState): false {
   scan.isReleased ||= scan.held.length() > 0;
   scan.lines += scan.heldLines;
   scan.heldLines = 0;

@@ -52,7 +52,7 @@ async function blameLines(git: GitRunner, query: BlameQuery): Promise<BlamedRun[
   }
 }
 
-/** Nobody maintains a list in a file that is longer. */
+/** The longest list of ignored revisions that teddy reads, in bytes. */
 const maxListBytes = 16 * 1024 * 1024;
 
 /** Reads the configured lists of ignored revisions. An empty name drops the files before it. */

@@ -231,7 +231,7 @@ function codeOf({ steps }: WalkedTurn): Oid {
   return (steps.findLast(({ entry }) => !mayFollowTurn(entry?.kind)) ?? (steps[0] as PageStep)).commit;
 }
 
-/** Nobody reads more faults; the last one states how many more there are. */
+/** The most faults that a page lists; the last one states how many more there are. */
 const maxFaults = 100;
 const maxFaultLength = 500;
 

@@ -6,7 +6,7 @@ import type { Oid } from '../../names.ts';
 import type { Install, ValidationSummary, WriteRecord } from '../../write/write.ts';
 import { append, type Draft } from '../line/append.ts';
 import type { LineState } from '../../view/view.ts';
-import { inspectTarget, type Place } from './inspect-target.ts';
+import { inspectTarget, type TargetBase } from './inspect-target.ts';
 import { isInPlace, requireBase, targetChangedError } from './install.ts';
 
 /**
@@ -16,7 +16,7 @@ import { isInPlace, requireBase, targetChangedError } from './install.ts';
  */
 export async function commitWrite(
   project: Project,
-  place: Place,
+  place: TargetBase,
   record: WriteRecord,
   install: Install,
   final: Uint8Array | null,

@@ -17,7 +17,7 @@ import { replaceContent } from './append.ts';
 import { commitWrite } from './commit.ts';
 import { findWritesLine, openTarget } from './find-target.ts';
 import { dispatch, readContent, saveWrite, withWrite, type HeldWrite } from './held.ts';
-import { inspectTarget, type Place } from './inspect-target.ts';
+import { inspectTarget, type TargetBase } from './inspect-target.ts';
 import { installWrite, requireBase, targetChangedError } from './install.ts';
 import { findChecker, findCheckers } from './run-checker.ts';
 import { renderFindings } from '../../write/render-findings.ts';
@@ -109,7 +109,7 @@ interface Validated extends Validation {
 interface Finalizing {
   project: Project;
   held: HeldWrite;
-  place: Place;
+  place: TargetBase;
   force: boolean;
   isOfModel: boolean;
   signal: AbortSignal | undefined;

@@ -13,10 +13,10 @@ import { refuseOperation } from '../line/refuse-operation.ts';
 import { refuseRunsIn } from '../line/unfinished-run.ts';
 import type { HeldWrite } from './held.ts';
 import { isForWrites, type WriteRecord } from '../../write/write.ts';
-import type { Place } from './inspect-target.ts';
+import type { TargetBase } from './inspect-target.ts';
 
 export interface WriteTarget {
-  place: Place;
+  place: TargetBase;
   /** Null when HEAD is not on a line; in that case the entry goes to the session named `writes`. */
   line: { ref: RefName; session: SessionId } | null;
 }
@@ -71,7 +71,7 @@ export async function findNewestWrites(project: Project): Promise<{ ref: RefName
  * Opens the work tree, or the tip of a line that is not checked out anywhere. Throws NOT_ON_LINE when the work tree has
  * left the line, and OPERATION_IN_PROGRESS or RUN_INTERRUPTED during an operation in it.
  */
-export async function openTarget(project: Project, { record, write }: HeldWrite): Promise<Place> {
+export async function openTarget(project: Project, { record, write }: HeldWrite): Promise<TargetBase> {
   const { line } = record;
   const tip = line === null ? null : await project.repository.store.resolve(line.ref);
   const workspace = await openRoot(project.repository, record);

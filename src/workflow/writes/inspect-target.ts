@@ -13,7 +13,7 @@ import { operations, type Operation } from '../../session/settings/write-limits.
 import { toShellWord } from '../../session/text/shell-word.ts';
 
 /** A work tree, or the tip of a line that is not checked out anywhere. */
-export type Place = Workspace | Oid;
+export type TargetBase = Workspace | Oid;
 
 export interface Target {
   /** The real path of the file, with links inside the project resolved. */
@@ -56,7 +56,7 @@ export function parseOperation(text: string): Operation {
 }
 
 /** Throws BAD_TARGET for a path that teddy cannot write or commit. */
-export async function inspectTarget(project: Project, place: Place, path: RepoPath): Promise<Target> {
+export async function inspectTarget(project: Project, place: TargetBase, path: RepoPath): Promise<Target> {
   const isOnDisk = typeof place !== 'string';
   const inspect = isOnDisk ? project.filesOf(place.root).inspect : inspectTree(project.repository.store, place);
   const found = await inspect(path);
@@ -73,7 +73,7 @@ export async function inspectTarget(project: Project, place: Place, path: RepoPa
 const usualMode = 0o644;
 
 /** Returns the existing name that clashes with a new file on some file systems, or null. */
-export function findTwinAt(project: Project, place: Place, path: RepoPath): Promise<RepoPath | null> {
+export function findTwinAt(project: Project, place: TargetBase, path: RepoPath): Promise<RepoPath | null> {
   return typeof place === 'string' ? findTwinIn(project.repository.store, place, path) : findTwin(project, place, path);
 }
 
@@ -104,7 +104,7 @@ export function refuseMismatch(operation: Operation, { path, bytes }: Target): v
   }
 }
 
-export async function describeBase(project: Project, place: Place, target: Target): Promise<Base | null> {
+export async function describeBase(project: Project, place: TargetBase, target: Target): Promise<Base | null> {
   const { path, bytes } = target;
   if (bytes === null) return null;
   const state = typeof place === 'string' ? null : await project.filesOf(place.root).readState(path);

@@ -3,7 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Install, WriteRecord } from '../../write/write.ts';
-import { inspectTarget, refusePartlyStaged, type Place, type Target } from './inspect-target.ts';
+import { inspectTarget, refusePartlyStaged, type TargetBase, type Target } from './inspect-target.ts';
 import type { Oid } from '../../names.ts';
 import { labelEdits } from '../line/entry-labels.ts';
 import { append } from '../line/append.ts';
@@ -15,7 +15,7 @@ import { keepBytes } from '../line/keep-bytes.ts';
  */
 export async function installWrite(
   project: Project,
-  place: Place,
+  place: TargetBase,
   record: WriteRecord,
   install: Install,
   final: Uint8Array | null,
