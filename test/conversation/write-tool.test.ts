@@ -2,13 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect } from 'vitest';
-import {
-  beginTool,
-  parseToolCall,
-  renderBegun,
-  renderToolError,
-  writeProtocol,
-} from '../../src/conversation/prompts/write-tool.ts';
+import { beginTool, parseToolCall, renderBegun, renderToolError } from '../../src/conversation/prompts/write-tool.ts';
 import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 const source = new URL('../../src', import.meta.url).pathname;
@@ -126,8 +120,4 @@ describe('a call', () => {
   test('that begins none is answered with the reason, as JSON that no reason can break', () => {
     expect(JSON.parse(renderToolError('It is "broken"\n'))).toEqual({ error: 'It is "broken"\n' });
   });
-});
-
-test('the protocol names the existing tool', () => {
-  expect(writeProtocol).toContain('WritePlanTool_begin');
 });

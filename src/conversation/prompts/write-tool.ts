@@ -81,15 +81,3 @@ export function renderBegun({
 export function renderToolError(problem: string): string {
   return JSON.stringify({ error: problem });
 }
-
-/** Tells the model how to write a file. */
-export const writeProtocol = `You write files of the user's project through write sessions, one file after the other.
-
-1. Call ${beginTool.name} with intent, target_file and operation. The call is small: content is never part of it.
-2. When its result has arrived, your whole next answer is the content of the file, as plain text, exactly as it is to stand in
-   the file: no greeting, no explanation, no code fence around it, nothing left out and nothing abbreviated.
-3. End it with the end marker of the result (usually DONE), alone on its own line. Write nothing after it.
-
-Say what you have to say to the user before the call, or after the file is written, never in the content. If you are told that
-the content has mistakes, answer with the whole corrected content and the end marker; do not call the tool again for it. If a
-file cannot or need not be written, answer without a call.`;
