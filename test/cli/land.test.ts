@@ -80,6 +80,10 @@ test('delete names what would be lost, asks, keeps it, and what it prints takes 
     `  teddy/${session}  1 turn, landed, not pushed\n  ${archive}  its archive, 1 turn, landed\n`,
   );
   expect(refused).toContain('aside is your own branch');
+  // A deleted session is not in the list, and the hint must not delete another one.
+  expect(await project.refuses('USAGE', 2, ['session', 'delete', '--restore'])).toContain(
+    '`git for-each-ref refs/teddy/keep/deleted/` shows what was deleted: `teddy session delete --restore <session>`.',
+  );
   const part = await project.refuses('USAGE', 2, ['session', 'delete', session.slice(0, -1), '-y']);
   expect(part).toContain(`is only a part of ${session}`);
   const deleted = await project.run(['session', 'delete', session, '-y']);
