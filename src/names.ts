@@ -18,7 +18,7 @@ export type RepoPath = Branded<'RepoPath'>;
 export const globalRef = 'refs/heads/teddy/global' as RefName;
 /** The prefix of refs that keep lines after they have landed or lost their branch. */
 export const archivePrefix = 'refs/teddy/archive/';
-/** The prefix of refs that keep lines for 30 days after `session delete` deleted them. */
+/** The prefix of refs that keep lines for 30 days after `teddy delete` deleted them. */
 export const deletedPrefix = 'refs/teddy/keep/deleted/';
 /** Records that this repository has fetched something, even when no remote is configured. */
 export const fetchedRef = 'refs/teddy/keep/fetched' as RefName;
@@ -47,7 +47,7 @@ export function toSessionName(text: string, longest = maxNameLength): string {
     throw new TeddyError(
       'BAD_NAME',
       `No session name can be made from ${JSON.stringify(text)}.`,
-      'Use letters and digits, e.g. `teddy session new add-login-route`.',
+      'Use letters and digits, e.g. `teddy new add-login-route`.',
     );
   }
   const fitting = truncateName(slug, longest);

@@ -1,5 +1,4 @@
 /** Generates `docs/commands.md`: every command, its options, details and examples. */
-import { shortForms } from '../../src/cli/arguments.ts';
 import { readCommands, readCommonOptions, type CommandPage } from './definitions.ts';
 import { code, generated, renderTable } from './table.ts';
 
@@ -19,10 +18,10 @@ its name first. On a terminal, a command that changes the line asks you before i
 
 If HEAD is detached at an older entry, you see the session as of that entry. To add anything, create a branch first.
 
-## Short forms
+## Other forms
 
-${shortForms.map((name) => code(`teddy ${name}`)).join(', ')} are short for the \`teddy session\` commands with the same
-names. You can also type \`ls\` for \`list\`, \`st\` for \`status\`, and \`run\` for \`execute\`.
+\`teddy session <command>\` is the long form of a command that acts on a session: \`teddy land\` is \`teddy land\`. You can also
+type \`ls\` for \`list\`, \`st\` for \`status\`, and \`run\` for \`execute\`.
 
 \`git teddy\` is the same as \`teddy\`. To get help with \`git teddy\`, use \`-h\`, because git reserves \`--help\` for manual pages.
 `;

@@ -4,7 +4,7 @@ import type { CommandPage as Described } from '../../src/cli/command-page.ts';
 import { listCommands } from '../../src/cli/run-cli.ts';
 
 export interface CommandPage {
-  /** The command with its parameters: `teddy session show [turn]`. */
+  /** The command with its parameters: `teddy show [turn]`. */
   usage: string;
   group: string;
   summary: string;

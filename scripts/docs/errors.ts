@@ -63,7 +63,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   WRITE_FAILED: ['A file or a ref could not be written.', "Check the repository's permissions."],
   DAMAGED_SESSION: [
     "One of a session's files cannot be read: somebody changed it, or an object is missing.",
-    'Restore the file from its own commit. `teddy session verify` names what is wrong.',
+    'Restore the file from its own commit. `teddy verify` names what is wrong.',
   ],
   VALIDATION_FAILED: [
     "A file's content failed its checks, or a server sent something that teddy cannot use.",
@@ -76,11 +76,11 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   UNDO_INCOMPLETE: [
     'The files on disk are restored, but teddy could not add the entry that records this.',
-    'Run the same `teddy session undo` again.',
+    'Run the same `teddy undo` again.',
   ],
   ROLLBACK_INCOMPLETE: [
     'Some files could not be restored after a failed run.',
-    'Fix the cause, then run `teddy session execute --interrupted=rollback`. `--interrupted=keep` leaves the files as they are.',
+    'Fix the cause, then run `teddy execute --interrupted=rollback`. `--interrupted=keep` leaves the files as they are.',
   ],
   CONTENT_TOO_LARGE: [
     'A message, a file or a request is larger than its limit.',
@@ -100,11 +100,11 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   HISTORY_INVALID: [
     'teddy built a request that breaks a rule of the provider. Nothing was sent.',
-    'This is a bug in teddy; please report it. `teddy session history --format markdown` still shows everything.',
+    'This is a bug in teddy; please report it. `teddy history --format markdown` still shows everything.',
   ],
   HOSTILE_SESSION: [
     'A session from a remote fails the checks, so teddy did not accept it.',
-    'Look at it with `teddy session verify`, and ask whoever pushed it.',
+    'Look at it with `teddy verify`, and ask whoever pushed it.',
   ],
   SIGNING_FAILED: [
     'git could not sign the commit.',
@@ -115,22 +115,19 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'The hint says what the command accepts; `--help` shows everything.',
   ],
   BAD_NAME: ['The name is not valid for a session or an agent.', 'Use lower-case letters, digits and single hyphens.'],
-  UNKNOWN_SESSION: [
-    'No session matches.',
-    '`teddy session list` shows the sessions; `--archived` shows the archived ones.',
-  ],
+  UNKNOWN_SESSION: ['No session matches.', '`teddy list` shows the sessions; `--archived` shows the archived ones.'],
   AMBIGUOUS_SESSION: [
     'Several sessions match.',
     'Give the full id. The hint contains the command with the newest session.',
   ],
   NO_OPEN_SESSION: [
     "HEAD is not on a session's branch, and you have no open session.",
-    'Name a session with `-s`, or start one with `teddy session new`.',
+    'Name a session with `-s`, or start one with `teddy new`.',
   ],
   UNKNOWN_WORK_TREE: ['No session has a linked work tree with that name.', '`git worktree list` shows all work trees.'],
   UNKNOWN_TURN: [
     'The session has no such turn.',
-    '`teddy session log` shows the turns. In a shallow clone, fetch the rest first.',
+    '`teddy log` shows the turns. In a shallow clone, fetch the rest first.',
   ],
   UNKNOWN_AGENT: [
     'There is no such agent.',
@@ -159,7 +156,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   UNKNOWN_COMMIT: [
     'git cannot find the commit.',
-    '`teddy session log` shows the commits. If the session is in another repository, fetch it.',
+    '`teddy log` shows the commits. If the session is in another repository, fetch it.',
   ],
   UNKNOWN_FORMAT: ['There is no such format.', 'The hint lists the formats.'],
   BAD_RECORD: [
@@ -181,11 +178,11 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   TURN_OPEN: [
     'The turn has no answer yet, so it has no end to go back to.',
-    "`teddy session branch <turn>` goes back to the turn's beginning.",
+    "`teddy branch <turn>` goes back to the turn's beginning.",
   ],
   PLAN_PENDING: [
     'The turn has a plan but no report.',
-    'Run `teddy session execute`, or close the turn with `teddy session execute --reject`.',
+    'Run `teddy execute`, or close the turn with `teddy execute --reject`.',
   ],
   PLAN_REPLACED: [
     'Another plan has replaced the plan that you decided about. Neither was run.',
@@ -193,16 +190,16 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   APPROVAL_MISSING: [
     '`teddy.approvals` requires an approval before the plan is executed. Nothing was run.',
-    'Approve the plan with `teddy session approve`, or ask somebody else to do so: the hint says who.',
+    'Approve the plan with `teddy approve`, or ask somebody else to do so: the hint says who.',
   ],
   AGENT_MAY_NOT_APPROVE: [
     'An AI agent started this command, as the message says, but only a person may approve a plan. Nothing was changed.',
     'Approve the plan in a terminal of your own, or on the page. An agent may always reject a plan.',
   ],
-  NO_PENDING_PLAN: ['There is no plan to run.', 'Ask for one with `teddy session plan -m "..."`.'],
+  NO_PENDING_PLAN: ['There is no plan to run.', 'Ask for one with `teddy plan -m "..."`.'],
   RUN_INTERRUPTED: [
     'A run or a command was killed, and nobody has decided yet what to do about it.',
-    '`teddy session execute` asks you what to do; without a terminal, add `--interrupted=resume`, `rollback` or `keep`.',
+    '`teddy execute` asks you what to do; without a terminal, add `--interrupted=resume`, `rollback` or `keep`.',
   ],
   NO_INTERRUPTED_RUN: [
     'You gave `--interrupted`, but no run was interrupted.',
@@ -253,11 +250,8 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     "Another process is at work here: it holds one of git's locks or is receiving the turn's answer. Or a command is still running although the teddy process that started it was killed.",
     'Wait for the process, or stop it as the hint says. If no process holds the lock anymore, remove the file that the message names.',
   ],
-  NOTHING_TO_UNDO: ['No turn has code to undo.', '`teddy session log` shows the turns.'],
-  NOTHING_TO_RESUME: [
-    'Nothing is waiting on this branch.',
-    'Continue with `teddy session plan -m "..."` or `teddy session chat`.',
-  ],
+  NOTHING_TO_UNDO: ['No turn has code to undo.', '`teddy log` shows the turns.'],
+  NOTHING_TO_RESUME: ['Nothing is waiting on this branch.', 'Continue with `teddy plan -m "..."` or `teddy chat`.'],
   CONTEXT_TOO_LARGE: [
     'The request is larger than its budget, even without history. Nothing was sent or recorded.',
     'Show fewer files, raise `teddy.contextTokens`, or choose a model with a larger window.',
@@ -297,7 +291,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   REMOTE_AHEAD: [
     'The remote has commits that you do not have. Nothing was pushed.',
-    '`teddy session sync` pulls them and pushes yours.',
+    '`teddy sync` pulls them and pushes yours.',
   ],
   REMOTE_CHANGED: ['Somebody else pushed at the same time.', 'Run the command again.'],
   SECRET_FOUND: [
@@ -306,7 +300,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   FAULTY_SESSION: [
     'One of your sessions fails verification, so nobody could pull it. Nothing was pushed.',
-    '`teddy session verify` shows the fault. The hint says how to share what came before it.',
+    '`teddy verify` shows the fault. The hint says how to share what came before it.',
   ],
   NOTHING_TO_LAND: [
     "The branch already has all of the session's code.",
@@ -334,7 +328,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   NO_MODEL: [
     'No model is configured. Your message is committed, except with `--instead`, which leaves the plan pending.',
-    'Set `OPENAI_API_KEY`, or `OPENAI_BASE_URL` and `teddy.model`; or answer by hand with `teddy session plan --from <file>`. With `--instead`, send the message again.',
+    'Set `OPENAI_API_KEY`, or `OPENAI_BASE_URL` and `teddy.model`; or answer by hand with `teddy plan --from <file>`. With `--instead`, send the message again.',
   ],
   MODEL_AUTH: [
     'The endpoint rejected the key.',
@@ -344,13 +338,10 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'The endpoint does not have the model, or the URL is wrong.',
     'Check `teddy.model` and `OPENAI_BASE_URL`.',
   ],
-  MODEL_RATE_LIMIT: [
-    "You have reached the endpoint's rate limit.",
-    'Wait, then run `teddy session plan` without `-m`.',
-  ],
+  MODEL_RATE_LIMIT: ["You have reached the endpoint's rate limit.", 'Wait, then run `teddy plan` without `-m`.'],
   MODEL_FAILED: [
     'The endpoint answered with an error, or the model got stuck.',
-    '`teddy session plan` without `-m` asks again.',
+    '`teddy plan` without `-m` asks again.',
   ],
   MODEL_OVERFLOW: [
     "The endpoint reports that the request is longer than the model's context window.",
@@ -358,17 +349,17 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   MODEL_UNREACHABLE: [
     'The endpoint cannot be reached.',
-    'Check the network and `OPENAI_BASE_URL`; then `teddy session plan` without `-m` asks again.',
+    'Check the network and `OPENAI_BASE_URL`; then `teddy plan` without `-m` asks again.',
   ],
   MODEL_STUCK: [
     'In a conversation, the model made the same failing call three times, made ten failing calls in a row, or made 50 calls without an answer. The whole conversation is kept.',
-    'Say something else, or choose another model; `teddy session resume` lets the model continue.',
+    'Say something else, or choose another model; `teddy resume` lets the model continue.',
   ],
   MODEL_INTERRUPTED: [
     'The answer was cut off, or the endpoint ended it abnormally, for example with `content_filter`. The part that arrived is kept; if it is a complete plan, the plan stays pending and is not run.',
-    '`teddy session plan` without `-m` asks again, with the same request; `teddy session show` shows the plan, if it is complete.',
+    '`teddy plan` without `-m` asks again, with the same request; `teddy show` shows the plan, if it is complete.',
   ],
-  EMPTY_ANSWER: ['The model gave an empty answer.', '`teddy session plan` without `-m` asks again.'],
+  EMPTY_ANSWER: ['The model gave an empty answer.', '`teddy plan` without `-m` asks again.'],
   PAGE_FAILED: ['A page could not be fetched.', 'Check the URL; the report has the reason.'],
   SERVER_UNREACHABLE: [
     '`teddy serve` does not answer at the URL given with `--server`.',
@@ -390,7 +381,7 @@ export function renderErrors(): string {
   return [
     `# Errors\n\n${generated}`,
     'An error message says what happened, with a code in brackets, and what to do next:\n',
-    '```\nerror: Turn 01 has a plan but no report. [PLAN_PENDING]\nhint:  Run `teddy session execute` first, or `teddy session show 01` to read the plan.\n```\n',
+    '```\nerror: Turn 01 has a plan but no report. [PLAN_PENDING]\nhint:  Run `teddy execute` first, or `teddy show 01` to read the plan.\n```\n',
     'With `--json`, the error is a document on stdout. Codes and exit codes do not change between versions.\n',
     '## Exit codes\n',
     renderTable(

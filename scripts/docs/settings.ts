@@ -55,7 +55,7 @@ const variables: [names: string[], meaning: string][] = [
   [['TEDDY_SERVER_TOKEN'], 'The token for `--server`, if the server serves another repository.'],
   [
     ['GITHUB_ACTIONS', 'GITHUB_STEP_SUMMARY'],
-    'If GitHub has set these, `teddy session replay` marks differences in the pull request and writes a summary.',
+    'If GitHub has set these, `teddy replay` marks differences in the pull request and writes a summary.',
   ],
   [['NO_COLOR', 'FORCE_COLOR'], 'Never use colours, or always use them.'],
   [['TEDDY_DEBUG=1'], 'Shows every git command that teddy runs, with its time, on stderr.'],

@@ -1,4 +1,4 @@
-/** The formats that `session import` reads: agents' logs, and conversations that do not belong to an agent. */
+/** The formats that `teddy import` reads: agents' logs, and conversations that do not belong to an agent. */
 import { saidTypes } from '../conversation/records/decode-record.ts';
 import { openJsonlImporter, openOpenaiImporter } from '../conversation/logs/import-plain.ts';
 import { openAgentReader } from '../conversation/logs/agent-reader.ts';

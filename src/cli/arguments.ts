@@ -1,23 +1,7 @@
-/** Reads the words of a command line: short forms of commands, numbers, times and turns. */
+/** Reads the words of a command line: long forms of commands, numbers, times and turns. */
 import { TeddyError } from '../errors.ts';
 
-/** The `session` commands that also work without that word: `teddy plan` is `teddy session plan`. */
-export const shortForms = [
-  'new',
-  'plan',
-  'ask',
-  'execute',
-  'chat',
-  'log',
-  'show',
-  'land',
-  'list',
-  'search',
-  'view',
-  'approve',
-  'reject',
-] as const;
-/** Other names that people type for a command, with or without `session` before them. */
+/** Other names that people type for a command. */
 const synonyms = new Map([
   ['ls', 'list'],
   ['run', 'execute'],
@@ -27,16 +11,15 @@ const synonyms = new Map([
 /** Commands that scripts and hooks call, and that teddy never lists. `src/README.md` describes them. */
 export const internalCommands = ['hook', 'capture drain', 'capture gate'];
 
-/** Returns the command's full words: `ls` and `session ls` become `session list`. */
-export function expandShortForm(words: readonly string[]): string[] {
+/** Returns a command's words in their short form: `session ls` becomes `list`, as in `teddy list`. */
+export function toShortForm(words: readonly string[]): string[] {
   const at = words.findIndex((word) => !word.startsWith('-'));
-  const hasGroup = words[at] === 'session';
-  const typed = words[hasGroup ? at + 1 : at] ?? '';
-  const name = synonyms.get(typed) ?? typed;
-  const isShort = shortForms.some((one) => one === name);
-  if (!isShort && name !== 'status') return [...words];
-  const path = isShort ? ['session', name] : [name];
-  return [...words.slice(0, at), ...path, ...words.slice(at + (hasGroup ? 2 : 1))];
+  const next = words[at + 1] ?? '-';
+  const hasLongForm = words[at] === 'session' && !next.startsWith('-');
+  const typed = hasLongForm ? next : (words[at] ?? '');
+  return at < 0
+    ? [...words]
+    : [...words.slice(0, at), synonyms.get(typed) ?? typed, ...words.slice(at + (hasLongForm ? 2 : 1))];
 }
 
 /** Reads a number of at least 1, as `--limit` takes it; `what` names the counted things. Throws USAGE. */

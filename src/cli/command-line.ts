@@ -1,7 +1,6 @@
 /** Checks a command line against its command's declarations, and explains any mistake. */
 import { TeddyError } from '../errors.ts';
 import { nearestName } from '../session/text/name-some.ts';
-import { shortForms } from './arguments.ts';
 import { longName, type CommandPage, type OptionSpec } from './command-page.ts';
 import { withParameters } from './command-help.ts';
 
@@ -132,7 +131,7 @@ function usageError({ path }: CommandPage, message: string, advice = ''): TeddyE
   return new TeddyError('USAGE', message, `${advice}To see what it takes: \`${path} --help\`.`);
 }
 
-/** Returns the error for words that do not name a command. `paths` contains every command, such as `teddy session plan`. */
+/** Returns the error for words that do not name a command. `paths` contains every command, such as `teddy plan`. */
 export function toUnknownCommand([first = '', second = '']: readonly string[], paths: readonly string[]): TeddyError {
   const isFamily = paths.some((path) => path.startsWith(`teddy ${first} `));
   const family = isFamily ? `teddy ${first}` : 'teddy';
@@ -146,16 +145,13 @@ export function toUnknownCommand([first = '', second = '']: readonly string[], p
   );
 }
 
-/**
- * Guesses the command that the user meant: `teddy undo` is `teddy session undo`, `teddy lst` is `teddy list`, and
- * `teddy session exec` is `teddy session execute`.
- */
+/** Guesses the command that the user meant: `teddy lst` is `teddy list`, and `teddy install` is `teddy hooks install`. */
 function findMeant(family: string, word: string, paths: readonly string[]): string | null {
   const elsewhere = paths.filter((path) => path.endsWith(` ${word}`));
   if (elsewhere.length === 1) return elsewhere[0] ?? null;
   const inside = paths.filter((path) => path.startsWith(`${family} `));
   const ownNames = inside.map((path) => path.slice(family.length + 1).split(' ')[0] ?? '');
-  const names = [...new Set([...ownNames, ...(family === 'teddy' ? shortForms : [])])];
+  const names = [...new Set(ownNames)];
   const begun = names.filter((name) => name.startsWith(word));
   const name = begun.length === 1 ? begun[0] : nearestName(word, names);
   return name ? `${family} ${name}` : null;

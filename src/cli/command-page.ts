@@ -3,6 +3,8 @@ import type { Definition } from 'clipanion';
 
 /** A command as help, completion and the documents describe it. */
 export interface CommandPage extends Omit<Definition, 'options' | 'usage'> {
+  /** The group whose help lists the command, such as `session` or `capture`; empty when none does. */
+  group: string;
   options: readonly OptionSpec[];
   parameters: readonly ParameterSpec[];
 }

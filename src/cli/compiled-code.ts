@@ -1,6 +1,6 @@
 /**
  * Loads the bundle together with V8's cached compiled code. Because a short command spends most of its time compiling,
- * the cache reduces the time of `session plan` to about two thirds.
+ * the cache reduces the time of `teddy plan` to about two thirds.
  */
 import { isAscii } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
@@ -8,7 +8,7 @@ import { existsSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { Script } from 'node:vm';
-import { expandShortForm } from './arguments.ts';
+import { toShortForm } from './arguments.ts';
 
 export interface CompiledCode<Exports> {
   exports: Exports;
@@ -16,10 +16,10 @@ export interface CompiledCode<Exports> {
   keep(): void;
 }
 
-/** Returns a command's name as part of a file name: `teddy ls` uses the code of `session-list`. */
+/** Returns a command's name as part of a file name: `teddy ls` uses the code of `list`. */
 export function nameUse(argv: readonly string[]): string {
   const isWord = (word: string) => /^[a-z]+$/.test(word);
-  return expandShortForm(argv).slice(0, 2).filter(isWord).join('-');
+  return toShortForm(argv).slice(0, 2).filter(isWord).join('-');
 }
 
 /**

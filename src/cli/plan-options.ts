@@ -1,4 +1,4 @@
-/** The options of the commands that ask a model for a plan: `session plan`, and `session branch` with a message. */
+/** The options of the commands that ask a model for a plan: `teddy plan`, and `teddy branch` with a message. */
 import type { ChosenModel } from '../app.ts';
 import { exclusionError } from './command-line.ts';
 import type { Project } from '../ports/project.ts';

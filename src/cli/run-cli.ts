@@ -2,7 +2,7 @@
 import { isatty } from 'node:tty';
 import { Cli, type CommandClass } from 'clipanion';
 import { version } from '../../package.json';
-import { expandShortForm, internalCommands } from './arguments.ts';
+import { toShortForm, internalCommands } from './arguments.ts';
 import { renderCommandHelp } from './command-help.ts';
 import type { CliContext } from './context.ts';
 import { renderError } from './render/error.ts';
@@ -14,10 +14,50 @@ import { readWords, toUnknownCommand } from './command-line.ts';
 type Command = CommandClass<CliContext>;
 
 /**
- * The commands, by the words that call them. A process loads only the one that it runs, because setting up every
- * command's code takes longer than most of them run.
+ * The commands of a session, by the words that call them; `teddy land` is the long form of `teddy land`. A
+ * process loads only the command that it runs, because setting up every command's code takes longer than most of them
+ * run.
  */
+const sessionCommands: Record<string, () => Promise<Command>> = {
+  new: async () => (await import('./commands/session/new.ts')).SessionNewCommand,
+  plan: async () => (await import('./commands/session/plan.ts')).SessionPlanCommand,
+  ask: async () => (await import('./commands/session/plan.ts')).SessionAskCommand,
+  chat: async () => (await import('./commands/session/chat.ts')).SessionChatCommand,
+  execute: async () => (await import('./commands/session/execute.ts')).SessionExecuteCommand,
+  resume: async () => (await import('./commands/session/resume.ts')).SessionResumeCommand,
+  branch: async () => (await import('./commands/session/branch.ts')).SessionBranchCommand,
+  say: async () => (await import('./commands/session/say.ts')).SessionSayCommand,
+  approve: async () => (await import('./commands/session/approve.ts')).SessionApproveCommand,
+  reject: async () => (await import('./commands/session/approve.ts')).SessionRejectCommand,
+  undo: async () => (await import('./commands/session/undo.ts')).SessionUndoCommand,
+  view: async () => (await import('./commands/session/view.ts')).SessionViewCommand,
+  rewind: async () => (await import('./commands/session/rewind.ts')).SessionRewindCommand,
+  land: async () => (await import('./commands/session/land.ts')).SessionLandCommand,
+  archive: async () => (await import('./commands/session/archive.ts')).SessionArchiveCommand,
+  delete: async () => (await import('./commands/session/delete.ts')).SessionDeleteCommand,
+  list: async () => (await import('./commands/session/list.ts')).SessionListCommand,
+  log: async () => (await import('./commands/session/log.ts')).SessionLogCommand,
+  search: async () => (await import('./commands/session/search.ts')).SessionSearchCommand,
+  show: async () => (await import('./commands/session/show.ts')).SessionShowCommand,
+  diff: async () => (await import('./commands/session/diff.ts')).SessionDiffCommand,
+  review: async () => (await import('./commands/session/review.ts')).SessionReviewCommand,
+  stats: async () => (await import('./commands/session/stats.ts')).SessionStatsCommand,
+  context: async () => (await import('./commands/session/context.ts')).SessionContextCommand,
+  'context add': async () => (await import('./commands/session/context/edit.ts')).SessionContextAddCommand,
+  'context drop': async () => (await import('./commands/session/context/edit.ts')).SessionContextDropCommand,
+  history: async () => (await import('./commands/session/history.ts')).SessionHistoryCommand,
+  replay: async () => (await import('./commands/session/replay.ts')).SessionReplayCommand,
+  verify: async () => (await import('./commands/session/verify.ts')).SessionVerifyCommand,
+  import: async () => (await import('./commands/session/import.ts')).SessionImportCommand,
+  export: async () => (await import('./commands/session/export.ts')).SessionExportCommand,
+  open: async () => (await import('./commands/session/open.ts')).SessionOpenCommand,
+  push: async () => (await import('./commands/session/push-pull.ts')).SessionPushCommand,
+  pull: async () => (await import('./commands/session/push-pull.ts')).SessionPullCommand,
+  sync: async () => (await import('./commands/session/sync.ts')).SessionSyncCommand,
+};
+
 const commands: Record<string, () => Promise<Command>> = {
+  ...sessionCommands,
   status: async () => (await import('./commands/status.ts')).StatusCommand,
   hook: async () => (await import('./commands/hook.ts')).HookCommand,
   'hooks install': async () => (await import('./commands/hooks/install.ts')).HooksInstallCommand,
@@ -34,45 +74,10 @@ const commands: Record<string, () => Promise<Command>> = {
   'models update': async () => (await import('./commands/models.ts')).ModelsUpdateCommand,
   models: async () => (await import('./commands/models.ts')).ModelsCommand,
   completion: async () => (await import('./commands/completion.ts')).CompletionCommand,
-  'session new': async () => (await import('./commands/session/new.ts')).SessionNewCommand,
-  'session plan': async () => (await import('./commands/session/plan.ts')).SessionPlanCommand,
-  'session ask': async () => (await import('./commands/session/plan.ts')).SessionAskCommand,
-  'session chat': async () => (await import('./commands/session/chat.ts')).SessionChatCommand,
-  'session execute': async () => (await import('./commands/session/execute.ts')).SessionExecuteCommand,
-  'session resume': async () => (await import('./commands/session/resume.ts')).SessionResumeCommand,
-  'session branch': async () => (await import('./commands/session/branch.ts')).SessionBranchCommand,
-  'session say': async () => (await import('./commands/session/say.ts')).SessionSayCommand,
-  'session approve': async () => (await import('./commands/session/approve.ts')).SessionApproveCommand,
-  'session reject': async () => (await import('./commands/session/approve.ts')).SessionRejectCommand,
-  'session undo': async () => (await import('./commands/session/undo.ts')).SessionUndoCommand,
-  'session view': async () => (await import('./commands/session/view.ts')).SessionViewCommand,
-  'session rewind': async () => (await import('./commands/session/rewind.ts')).SessionRewindCommand,
-  'session land': async () => (await import('./commands/session/land.ts')).SessionLandCommand,
-  'session archive': async () => (await import('./commands/session/archive.ts')).SessionArchiveCommand,
-  'session delete': async () => (await import('./commands/session/delete.ts')).SessionDeleteCommand,
-  'session list': async () => (await import('./commands/session/list.ts')).SessionListCommand,
-  'session log': async () => (await import('./commands/session/log.ts')).SessionLogCommand,
-  'session search': async () => (await import('./commands/session/search.ts')).SessionSearchCommand,
-  'session show': async () => (await import('./commands/session/show.ts')).SessionShowCommand,
-  'session diff': async () => (await import('./commands/session/diff.ts')).SessionDiffCommand,
-  'session review': async () => (await import('./commands/session/review.ts')).SessionReviewCommand,
-  'session stats': async () => (await import('./commands/session/stats.ts')).SessionStatsCommand,
-  'session context': async () => (await import('./commands/session/context.ts')).SessionContextCommand,
-  'session context add': async () => (await import('./commands/session/context/edit.ts')).SessionContextAddCommand,
-  'session context drop': async () => (await import('./commands/session/context/edit.ts')).SessionContextDropCommand,
-  'session history': async () => (await import('./commands/session/history.ts')).SessionHistoryCommand,
-  'session replay': async () => (await import('./commands/session/replay.ts')).SessionReplayCommand,
-  'session verify': async () => (await import('./commands/session/verify.ts')).SessionVerifyCommand,
   'ci verify': async () => (await import('./commands/ci/verify.ts')).CiVerifyCommand,
-  'session import': async () => (await import('./commands/session/import.ts')).SessionImportCommand,
   'capture drain': async () => (await import('./commands/capture/drain.ts')).CaptureDrainCommand,
   'capture gate': async () => (await import('./commands/capture/gate.ts')).CaptureGateCommand,
   'capture sweep': async () => (await import('./commands/capture/sweep.ts')).CaptureSweepCommand,
-  'session export': async () => (await import('./commands/session/export.ts')).SessionExportCommand,
-  'session open': async () => (await import('./commands/session/open.ts')).SessionOpenCommand,
-  'session push': async () => (await import('./commands/session/push-pull.ts')).SessionPushCommand,
-  'session pull': async () => (await import('./commands/session/push-pull.ts')).SessionPullCommand,
-  'session sync': async () => (await import('./commands/session/sync.ts')).SessionSyncCommand,
   'memo list': async () => (await import('./commands/memo/list.ts')).MemoListCommand,
   'memo add': async () => (await import('./commands/memo/change.ts')).MemoAddCommand,
   'memo remove': async () => (await import('./commands/memo/change.ts')).MemoRemoveCommand,
@@ -96,7 +101,7 @@ const commands: Record<string, () => Promise<Command>> = {
 /** Loads `teddy` without a command. */
 const loadAlone = async () => (await import('./commands/status.ts')).BareTeddyCommand;
 
-/** The full name of every command for users, such as `teddy session plan`. */
+/** The full name of every command for users, such as `teddy plan`. */
 const paths = Object.keys(commands).flatMap((path) => (internalCommands.includes(path) ? [] : [`teddy ${path}`]));
 
 /** Runs the command line of `process`, with its streams and signals. Returns the exit code. */
@@ -168,7 +173,16 @@ async function isAlone(words: readonly string[]): Promise<boolean> {
 /** Returns null for `teddy` alone. */
 function describe(command: Command): CommandPage | null {
   const [definition] = toCli([command]).definitions();
-  return definition === undefined ? null : { ...definition, ...readSpecs(command) };
+  return definition === undefined
+    ? null
+    : { ...definition, ...readSpecs(command), group: findGroup(definition.path.split(' ').slice(1)) };
+}
+
+/** Returns the group whose help lists the command; empty when none does. */
+function findGroup(words: readonly string[]): string {
+  const [first = ''] = words;
+  if (sessionCommands[first] !== undefined) return 'session';
+  return words.length > 1 && commands[first] === undefined ? first : '';
 }
 
 /** Returns every command for users, as help and the documents describe it. */
@@ -178,9 +192,9 @@ export async function listCommands(): Promise<CommandPage[]> {
   return loaded.flatMap((command) => describe(command) ?? []).filter(({ path }) => !internal.includes(path));
 }
 
-/** Finds the command and puts its full name first, because options may precede it: `teddy --json session list`. */
+/** Finds the command and puts its full name first, because options may precede it: `teddy --json list`. */
 async function toCommandFirst(words: readonly string[]): Promise<string[]> {
-  if (words[0]?.startsWith('-') !== true) return expandShortForm(words);
+  if (words[0]?.startsWith('-') !== true) return toShortForm(words);
   const options = (await listCommands()).flatMap((page) => page.options);
   let at = 0;
   while (words[at]?.startsWith('-') === true && words[at] !== '--') {
@@ -188,7 +202,7 @@ async function toCommandFirst(words: readonly string[]): Promise<string[]> {
     at += takesNext ? 2 : 1;
   }
   const [first, ...rest] = [words.slice(at), words.slice(0, at)];
-  const whole = expandShortForm(first);
+  const whole = toShortForm(first);
   const length = findPath(whole)?.split(' ').length ?? whole.length;
   return [...whole.slice(0, length), ...rest.flat(), ...whole.slice(length)];
 }
@@ -205,7 +219,7 @@ async function loadCommand(path: string): Promise<Command> {
   return Object.assign(await load(), { paths: [path.split(' ')] });
 }
 
-/** Prefers the longer of two paths such as `session context` and `session context add`. */
+/** Prefers the longer of two paths such as `context` and `context add`. */
 function findPath(words: readonly string[]): string | null {
   const named = Object.keys(commands).filter((path) => path.split(' ').every((name, at) => words[at] === name));
   return named.toSorted((one, other) => other.length - one.length)[0] ?? null;
@@ -241,7 +255,7 @@ async function printGroupHelp(context: CliContext, words: readonly string[]): Pr
 }
 
 /**
- * Ignores lost readers: `teddy session log | head -1` is not a failure, and neither is a closed window (EIO). The
+ * Ignores lost readers: `teddy log | head -1` is not a failure, and neither is a closed window (EIO). The
  * process continues, because `execute -y | head -1` still has a report to write; only later output is lost.
  */
 function ignoreLostReaders(): void {

@@ -3,7 +3,7 @@ import { Command } from 'clipanion';
 import { openCapture, openProject, startBeside } from '../app.ts';
 import { exitCodes, TeddyError } from '../errors.ts';
 import type { Notices, Project } from '../ports/project.ts';
-import { readTurnPath } from './arguments.ts';
+import { readTurnPath, toShortForm } from './arguments.ts';
 import { toShellWord } from '../session/text/shell-word.ts';
 import { AmbiguousSessionError } from '../workflow/line/find.ts';
 import { renderError } from './render/error.ts';
@@ -159,13 +159,13 @@ function readTurnPaths(given: TeddyCommand): void {
 function keepSession(error: unknown, command: object): unknown {
   const { session } = command as { session?: unknown };
   if (typeof session !== 'string' || !(error instanceof TeddyError) || error.hint === undefined) return error;
-  const step = /`teddy session (?:plan|ask|execute|chat|undo|show|resume|say|log(?=`))(?![^`]* -s )/g;
+  const step = /`teddy (?:plan|ask|execute|chat|undo|show|resume|say|log(?=`))(?![^`]* -s )/g;
   return Object.assign(error, { hint: error.hint.replace(step, (all) => `${all} -s ${toShellWord(session)}`) });
 }
 
 /** Suggests the same command with the newest of the matching sessions. */
 function withCommand({ code, message, selector, newest }: AmbiguousSessionError, argv: readonly string[]): TeddyError {
-  const words = argv.map((word) =>
+  const words = toShortForm(argv).map((word) =>
     word === selector
       ? newest
       : word.replace(/^(-s=?|--session=)(.*)$/s, (all, flag, value) => (value === selector ? `${flag}${newest}` : all)),

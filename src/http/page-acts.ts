@@ -157,8 +157,7 @@ async function beginAct(acts: Acts, ...[target, request, visitor]: Parameters<Pa
       `Something started from a page is still running in ${acts.last.session}.`,
       'Stop it there, or wait until it has finished.',
     );
-  if (acts.isEnding)
-    throw new TeddyError('INTERRUPTED', 'The server is stopping.', 'Start it again: `teddy session view`.');
+  if (acts.isEnding) throw new TeddyError('INTERRUPTED', 'The server is stopping.', 'Start it again: `teddy view`.');
   let onBegun: () => void = () => undefined;
   const begun = new Promise<void>((resolve) => (onBegun = resolve));
   const { session } = target;
@@ -291,7 +290,7 @@ function describeAnswer(
 ): string {
   if (outcome.kind === 'open') {
     if (missing) throw missing;
-    return `Turn ${outcome.turn}: your message is committed. Show the model ${outcome.logPath}, then add its answer: \`teddy session ${verb} --from <file>\`.`;
+    return `Turn ${outcome.turn}: your message is committed. Show the model ${outcome.logPath}, then add its answer: \`teddy ${verb} --from <file>\`.`;
   }
   const { turn, entry, actions, problems } = outcome;
   if (entry !== 'plan') return `Turn ${turn}: answered.`;

@@ -34,7 +34,7 @@ export function sessionApi(project: Project) {
       const shown = await showHistory(project, { format, target, ...(from === undefined ? {} : { from }) });
       if (shown.session === session) return shown;
       const message = `${shown.commit.slice(0, 12)} is not a commit in ${session}.`;
-      throw new TeddyError('UNKNOWN_COMMIT', message, "`teddy session log` shows a session's commits.");
+      throw new TeddyError('UNKNOWN_COMMIT', message, "`teddy log` shows a session's commits.");
     },
     follow: (request: FollowRequest) => followLine(project, request),
   };

@@ -110,10 +110,10 @@ async function toCommands(
   const where = `${name} -s ${toShellWord(line)}`;
   const bytes = `--sha256 ${sha256.slice(0, 12)}`;
   return {
-    show: `teddy session show ${where}`,
-    approve: `teddy session approve ${where} ${bytes}`,
-    reject: `teddy session reject ${where} ${bytes} -m "why"`,
-    execute: kind === 'teddy' ? `${await findWayTo(project, { ref, workspace: null })} && teddy session execute` : null,
+    show: `teddy show ${where}`,
+    approve: `teddy approve ${where} ${bytes}`,
+    reject: `teddy reject ${where} ${bytes} -m "why"`,
+    execute: kind === 'teddy' ? `${await findWayTo(project, { ref, workspace: null })} && teddy execute` : null,
   };
 }
 
@@ -172,7 +172,7 @@ function verdictTool(project: Project, read: InTurn, watch: RefWatch): Tool {
     render({ session: id, line, turn: name, status, outcome, planSha256: sha256, verdict }) {
       const head = `Turn ${name} of ${id}: ${status}${outcome === null ? '' : `, ${outcome}`} (sha256 ${sha256}).`;
       if (status === 'closed') return `${head} Nobody gave a verdict. session_show { session, turn } has its report.\n`;
-      if (verdict === null) return `${head} A person decides: teddy session approve ${name} -s ${toShellWord(line)}\n`;
+      if (verdict === null) return `${head} A person decides: teddy approve ${name} -s ${toShellWord(line)}\n`;
       const comments = verdict.comments.map(({ line, text }) => `plan.md, line ${line}: ${text}`);
       const said = [...(verdict.text === null ? [] : [verdict.text]), ...comments];
       const by = `By ${verdict.author.name} <${verdict.author.email}>, ${verdict.at}.`;

@@ -1,7 +1,7 @@
 /**
  * Anthropic's Messages API, and compatible servers, read with `eventsource-parser`. The official SDK (@anthropic-ai/sdk
  * 1.12.0) does the same, but with it `dist/cli.cjs` had 3,493 KB instead of 2,766 KB, although the limit allowed only
- * 400 KB more, and `session plan` against a loopback server took 6 ms longer (median of 15 pairs). This file can be
+ * 400 KB more, and `teddy plan` against a loopback server took 6 ms longer (median of 15 pairs). This file can be
  * removed when the SDK is smaller.
  */
 import { createParser } from 'eventsource-parser';

@@ -77,8 +77,8 @@ export function rootMessage(error: Error): string {
   return error.message || String((error as NodeJS.ErrnoException).code ?? error.name);
 }
 
-/** How to repeat a `session plan` request. */
-export const planAgain = '`teddy session plan` without -m tries again; the message is kept.';
+/** How to repeat a `teddy plan` request. */
+export const planAgain = '`teddy plan` without -m tries again; the message is kept.';
 
 /** Words the failure for the user. Never contains the API key, even if the server repeats it. */
 export function toTeddyError(

@@ -67,7 +67,7 @@ export function toNoModel(
       ({ name, keyVariable }) => `${keyVariable} is set: \`git config teddy.provider ${name}\` uses that endpoint. `,
     );
   const named = others.length === 0 ? '' : `${others.join('')}It needs \`git config teddy.model <name>\` too.`;
-  const byHand = 'answer by hand: `teddy session plan --from <file>`.';
+  const byHand = 'answer by hand: `teddy plan --from <file>`.';
   if (isReachable)
     return new TeddyError(
       'NO_MODEL',

@@ -45,7 +45,7 @@
       showError({
         message: 'teddy is not responding. It may have been stopped.',
         code: 'SERVER_UNREACHABLE',
-        hint: 'Start it again: teddy session view',
+        hint: 'Start it again: teddy view',
       });
     }
     return false;
@@ -289,10 +289,8 @@
     source.onopen = () => say('Connected. Changes made elsewhere appear here automatically.');
     source.onerror = () => {
       if (source.readyState !== EventSource.CLOSED)
-        return say(
-          `${result}No connection to teddy. Retrying; if teddy was stopped, reopen the page: teddy session view`,
-        );
-      say(`${result}teddy was stopped, or no longer recognizes this browser. Reopen the page: teddy session view`);
+        return say(`${result}No connection to teddy. Retrying; if teddy was stopped, reopen the page: teddy view`);
+      say(`${result}teddy was stopped, or no longer recognizes this browser. Reopen the page: teddy view`);
       setTimeout(connect, 5000);
     };
     for (const [name, handle] of Object.entries(handlers))

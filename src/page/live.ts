@@ -34,7 +34,7 @@ export function renderLive(page: SessionPage, live: LiveOptions): LiveParts {
       <h2>Continue <bdi>${page.source.line}</bdi></h2>
       <noscript
         ><p>
-          Without JavaScript, this page is read-only. Continue in a terminal with <code>teddy session plan</code>.
+          Without JavaScript, this page is read-only. Continue in a terminal with <code>teddy plan</code>.
         </p></noscript
       >
       <p id="live-state" role="status">Connecting ...</p>
@@ -85,7 +85,7 @@ function renderJudging(judged: PageTurn): Html | null {
   if (plan === null || lastWord(judged) === 'approved') return null;
   if (!plan.isExact)
     return renderReason(
-      `The page does not show the whole plan, so you cannot judge it here. Run \`teddy session show ${turn}\`.`,
+      `The page does not show the whole plan, so you cannot judge it here. Run \`teddy show ${turn}\`.`,
     );
   const lines = plan.source.text.replace(/\n$/, '').split('\n');
   const button = (value: string, text: string) => html`<button type="submit" value="${value}">${text}</button>`;
@@ -111,7 +111,7 @@ function renderPending({ turn, plan }: PageTurn, { mayAct }: LiveOptions): Html 
   const isWhole = plan !== null && plan.isExact && parsed !== null;
   const reason = isWhole
     ? mayAct
-    : 'The page does not show the whole plan, so you cannot run it here. Run `teddy session execute`.';
+    : 'The page does not show the whole plan, so you cannot run it here. Run `teddy execute`.';
   const [problem] = parsed?.problems ?? [];
   return html`<form id="live-run">
     <fieldset>

@@ -51,7 +51,7 @@ export function renderList(sessions: readonly ListedRow[], query: string): strin
           ${shown.map(renderRow)}
         </tbody>
       </table>
-      ${sessions.length === 0 && html`<p>There are no sessions yet. Start one with <code>teddy session new</code>.</p>`}
+      ${sessions.length === 0 && html`<p>There are no sessions yet. Start one with <code>teddy new</code>.</p>`}
       ${liveScript}`,
   );
 }
@@ -97,7 +97,7 @@ export function renderRefusal({ error, code, hint }: { error: string; code: stri
   const isLocked = code === 'TOKEN_REFUSED' || code === 'CODE_REFUSED';
   const message = code === 'TOKEN_REFUSED' ? 'You can only open this page from your own terminal.' : error;
   const way = isLocked
-    ? html`Run <code>teddy session view</code> in the repository: it prints a link and opens it.`
+    ? html`Run <code>teddy view</code> in the repository: it prints a link and opens it.`
     : (hint ?? '').split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
   return renderDocument(
     'Not opened',

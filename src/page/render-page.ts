@@ -175,9 +175,7 @@ function renderStream(page: SessionPage): Html {
       .map(renderCommit);
   if (page.turns.length === 0)
     return html`${rows(null)}
-      <p class="empty">
-        This session has no turns yet. Start the first with <code>teddy session plan -m "..."</code>.
-      </p>`;
+      <p class="empty">This session has no turns yet. Start the first with <code>teddy plan -m "..."</code>.</p>`;
   return html`${rows(null)}${page.turns.map((turn) => html`${renderTurn(turn, page)}${rows(turn)}`)}`;
 }
 
@@ -195,8 +193,8 @@ function renderFoot({ source, version }: SessionPage): Html {
     <p>
       Session <code>${source.session}</code>, rendered by teddy ${version} from
       ${source.lines.map(({ name, tip }, at) => html`${at === 0 ? '' : ', '}<bdi>${name}</bdi> at <code>${tip.slice(0, 10)}</code>`)}.
-      Secrets are masked. <code>teddy session verify --page FILE</code>, in a clone of the repository, renders it again
-      and compares.
+      Secrets are masked. <code>teddy verify --page FILE</code>, in a clone of the repository, renders it again and
+      compares.
     </p>
   </footer>`;
 }

@@ -28,7 +28,7 @@ export interface ModelRequest {
   messages: ModelMessage[];
   /** The tools that the model may call; when absent, teddy ignores the model's calls. */
   tools?: ModelTool[];
-  /** The command with which the user retries after a failure, for the end of the hint; `session plan` by default. */
+  /** The command with which the user retries after a failure, for the end of the hint; `teddy plan` by default. */
   again?: string;
   parameters: Record<string, number | string | boolean>;
   /** For recorded answers: the turn, and the sha256 (hex) of the user's message. */

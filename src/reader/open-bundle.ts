@@ -1,4 +1,4 @@
-/** Turns a git bundle in memory, as `teddy session export --bundle` writes it, into a repository for the reader. */
+/** Turns a git bundle in memory, as `teddy export --bundle` writes it, into a repository for the reader. */
 import { indexPack, readCommit } from 'isomorphic-git';
 import { TeddyError } from '../errors.ts';
 import type { Oid, RefName } from '../names.ts';
@@ -72,7 +72,7 @@ function readHeader(bundle: Uint8Array): Header {
   throw new TeddyError(
     'UNKNOWN_FORMAT',
     'This is not a git bundle: it does not begin with `# v2 git bundle` or `# v3 git bundle`.',
-    '`teddy session export --bundle <file>` creates one.',
+    '`teddy export --bundle <file>` creates one.',
   );
 }
 
@@ -86,7 +86,7 @@ function readRefs(lines: readonly string[]): RefTip[] {
       throw new TeddyError(
         'DAMAGED_SESSION',
         `The bundle is not self-contained: it needs the commit ${line.slice(1, 13)}, which it does not contain.`,
-        'Create one with the whole history of the session: `teddy session export --bundle <file>`.',
+        'Create one with the whole history of the session: `teddy export --bundle <file>`.',
       );
     const [, oid, ref] = /^([0-9a-f]{40}) (refs\/\S+|HEAD)$/.exec(line) ?? [];
     if (/^[0-9a-f]{64} /.test(line)) throw otherFormatError('its object ids are SHA256');
@@ -150,7 +150,7 @@ function damagedError(reason: string, cause?: unknown): TeddyError {
   return new TeddyError(
     'DAMAGED_SESSION',
     `The bundle cannot be opened: ${reason}.`,
-    'Get another copy, or create it again: `teddy session export --bundle <file>`.',
+    'Get another copy, or create it again: `teddy export --bundle <file>`.',
     { cause },
   );
 }

@@ -290,7 +290,7 @@ export function otherFormatError(reason: string): TeddyError {
   return new TeddyError(
     'UNKNOWN_FORMAT',
     `The reader cannot read this repository: ${reason}, which isomorphic-git does not support.`,
-    '`teddy session history` reads it with git. `git clone --bare --no-local` makes a copy with objects of its own.',
+    '`teddy history` reads it with git. `git clone --bare --no-local` makes a copy with objects of its own.',
   );
 }
 

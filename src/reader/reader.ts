@@ -116,7 +116,7 @@ export interface ReadHistory extends FoundSession, RenderedHistory {
 }
 
 /**
- * Returns a repository's sessions, oldest first, as `teddy session list` lists them. Reads all commits on the base
+ * Returns a repository's sessions, oldest first, as `teddy list` lists them. Reads all commits on the base
  * branches, because a session has landed if a base branch contains it. Throws NOT_A_REPOSITORY, UNKNOWN_FORMAT,
  * DAMAGED_SESSION.
  */
@@ -171,7 +171,7 @@ export async function readTurn(options: TurnOptions): Promise<ReadTurn> {
 }
 
 /**
- * Returns a session's conversation, in a provider's form or as text: the bytes that `teddy session history --format
+ * Returns a session's conversation, in a provider's form or as text: the bytes that `teddy history --format
  * <format>` prints. Throws UNKNOWN_TURN for a `from` after all turns, USAGE for an unknown format, and the errors of
  * `readSession`.
  */

@@ -101,7 +101,7 @@ export function unknownTurnError(session: SessionId, turn: string): TeddyError {
   return new TeddyError(
     'UNKNOWN_TURN',
     `${session} has no turn ${turn} on this branch.`,
-    `\`teddy session log ${session}\` shows the turns.`,
+    `\`teddy log ${session}\` shows the turns.`,
   );
 }
 

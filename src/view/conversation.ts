@@ -94,7 +94,7 @@ export async function findSource(
   throw new TeddyError(
     'NOT_ON_LINE',
     `No session has an entry at or below ${commit.slice(0, 12)}.`,
-    'Name a session or one of its commits; `teddy session list` and `teddy session log` list them.',
+    'Name a session or one of its commits; `teddy list` and `teddy log` list them.',
   );
 }
 
@@ -107,7 +107,7 @@ async function requireHeld(store: SessionStore, at: ConversationSource): Promise
   throw new TeddyError(
     'NOT_ON_LINE',
     `The tree of ${at.source.slice(0, 12)} does not contain ${at.session}.`,
-    `Name the session: \`teddy session history ${at.session}\`.`,
+    `Name the session: \`teddy history ${at.session}\`.`,
   );
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { findAgentTrace } from '../../src/agents/traces.ts';
 
 const started = (line: string, name = '') => [
-  { pid: 30, name: 'sh', words: ['/bin/sh', '-c', 'teddy session approve'] },
+  { pid: 30, name: 'sh', words: ['/bin/sh', '-c', 'teddy approve'] },
   { pid: 20, name, words: line.split(' ') },
   { pid: 10, name: 'bash', words: ['-bash'] },
 ];

@@ -125,8 +125,8 @@ async function measureRemote(
     aim: 1.5,
   });
   return [
-    toRow(`session push of one session, to a remote with ${of}`, 'git push of its branch', push),
-    toRow(`session sync of ${of}, nothing new`, 'git fetch, git push --dry-run', sync),
+    toRow(`teddy push of one session, to a remote with ${of}`, 'git push of its branch', push),
+    toRow(`teddy sync of ${of}, nothing new`, 'git fetch, git push --dry-run', sync),
   ];
 }
 

@@ -67,10 +67,10 @@ async function measureTurns(runs: number, timer: Timer): Promise<Row[]> {
   const executed = spent.slice(1);
   const againstMs = planned.againstMs ?? Number.NaN;
   return [
-    { ...planned, what: 'teddy session plan (instant model)', aim: 5 },
+    { ...planned, what: 'teddy plan (instant model)', aim: 5 },
     {
       ...planned,
-      what: 'teddy session execute -y (one CREATE)',
+      what: 'teddy execute -y (one CREATE)',
       oursMs: median(executed),
       figure: median(executed) / againstMs,
       aim: 5,
@@ -103,7 +103,7 @@ async function measureStart(env: Env, runs: number): Promise<Row> {
     () => runProcess(node, ['-e', '0'], root, env),
   );
   return {
-    what: 'teddy session new',
+    what: 'teddy new',
     against: 'node -e 0',
     oursMs: ours,
     againstMs: against,
@@ -123,7 +123,7 @@ async function measureProvider(env: Env, runs: number, root: string): Promise<Ro
   const measure = async (what: string, aim: number, more: string[] = []): Promise<Row> => {
     const choice = ['--model', 'bench', '--provider', 'openai'];
     const ours = () => timer([executable, 'session', 'plan', '-m', `Hello ${performance.now()}`, ...choice, ...more]);
-    return { ...(await compareTo(runs, timer, ours)), what: `teddy session plan${what}, loopback server)`, aim };
+    return { ...(await compareTo(runs, timer, ours)), what: `teddy plan${what}, loopback server)`, aim };
   };
   try {
     const answered = await measure(' (openai package', 6);
@@ -177,9 +177,9 @@ export async function measureLargeContext(env: Env, runs: number, root: string):
     } = await comparePairs(runs, ours, () => runProcess('git', ['status'], root, env));
     return { what, against: 'git status', oursMs, againstMs: against, figure: ratio, unit: 'x', aim: 3 };
   };
-  const rows = [await compare('teddy session plan, 50,000 files', plan)];
+  const rows = [await compare('teddy plan, 50,000 files', plan)];
   rows.push(
-    await compare('teddy session plan, 50,000 files, one of them edited', () => {
+    await compare('teddy plan, 50,000 files, one of them edited', () => {
       writeFileSync(join(root, 'README.md'), `# A project, ${performance.now()}\n`);
       plan();
     }),

@@ -42,18 +42,18 @@ async function measureVerify(env: Env, runs: number, root: string): Promise<Row>
   const { ok, lines } = verify() as { ok: boolean; lines: { entries: number; derived: number }[] };
   const [line] = lines;
   if (!ok || line?.entries !== entries || line.derived < turns * 4)
-    throw new Error(`session verify looks at ${line?.entries} entries of ${entries}, and finds faults: ${!ok}`);
+    throw new Error(`teddy verify looks at ${line?.entries} entries of ${entries}, and finds faults: ${!ok}`);
   const ms = await medianMs(runs, verify);
-  return toRow(`session verify of ${count} turns (${toRate(entries, ms)} entries/s)`, ms, (ms / entries) * 1000, 500);
+  return toRow(`teddy verify of ${count} turns (${toRate(entries, ms)} entries/s)`, ms, (ms / entries) * 1000, 500);
 }
 
 async function measureReplay(env: Env, runs: number, root: string): Promise<Row> {
   const replay = () => readJson(env, root, ['session', 'replay', recordedSession, '--json']);
   const { same, turns: replayed } = replay() as { same: boolean; turns: { outcome: string }[] };
   if (!same || replayed.length !== turns || replayed.some(({ outcome }) => outcome !== 'same'))
-    throw new Error(`session replay finds ${replayed.length} turns of ${turns}, and that they are the same: ${same}`);
+    throw new Error(`teddy replay finds ${replayed.length} turns of ${turns}, and that they are the same: ${same}`);
   const ms = await medianMs(runs, replay);
-  return toRow(`session replay of ${count} turns (${toRate(turns, ms)} turns/s)`, ms, (ms / turns) * 1000, 3333);
+  return toRow(`teddy replay of ${count} turns (${toRate(turns, ms)} turns/s)`, ms, (ms / turns) * 1000, 3333);
 }
 
 /** With the findings of verify and replay. */
@@ -63,9 +63,9 @@ async function measurePage(env: Env, runs: number, dir: string): Promise<Row> {
   const write = () =>
     readJson(env, root, ['session', 'export', '-s', recordedSession, '--html', file, '--force', '--json']);
   const { page } = write() as { page: { turns: number; bytes: number } };
-  if (page.turns !== pageTurns) throw new Error(`session export --html shows ${page.turns} turns of ${pageTurns}.`);
+  if (page.turns !== pageTurns) throw new Error(`teddy export --html shows ${page.turns} turns of ${pageTurns}.`);
   const ms = await medianMs(runs, write);
-  return toRow(`session export --html of ${pageTurns} turns (${Math.round(page.bytes / 1024)} KB)`, ms, ms, 3000);
+  return toRow(`teddy export --html of ${pageTurns} turns (${Math.round(page.bytes / 1024)} KB)`, ms, ms, 3000);
 }
 
 interface Places {
@@ -84,7 +84,7 @@ async function measurePush(env: Env, runs: number, { dir, root }: Places): Promi
     () => void git(root, env, ['push', '-q', next(), recordedRef]),
   );
   return toSyncRow(
-    `session push of ${count} turns (${toRate(entries, times.ours)} entries/s)`,
+    `teddy push of ${count} turns (${toRate(entries, times.ours)} entries/s)`,
     'git push of its branch',
     times,
   );
@@ -101,7 +101,7 @@ async function measurePull(env: Env, runs: number, { dir, root }: Places): Promi
     () => void git(next(), env, ['fetch', '-q', root, `${recordedRef}:${recordedRef}`]),
   );
   return toSyncRow(
-    `session pull of ${count} turns (${toRate(entries, times.ours)} entries/s)`,
+    `teddy pull of ${count} turns (${toRate(entries, times.ours)} entries/s)`,
     'git fetch of its branch',
     times,
   );

@@ -31,7 +31,7 @@ async function open(answers: ServerAnswer[], chunkDelayMs = 0): Promise<void> {
   session = await project.begin('live');
 }
 
-/** The link printed by `teddy session view`. */
+/** The link printed by `teddy view`. */
 async function view(...args: string[]): Promise<string> {
   const run = project.start(['session', 'view', '--no-open', ...args], { timeoutMs: 170_000 });
   running ??= run;
@@ -155,7 +155,7 @@ describe.runIf(hasChromium)('the live page', () => {
     await first.page.getByText('This session has no turns yet').waitFor();
     await first.page.getByText('Connected.').waitFor();
     const { page } = await visit(link);
-    expect(await page.textContent('body')).toContain('teddy session view');
+    expect(await page.textContent('body')).toContain('teddy view');
     running?.kill('SIGINT');
     expect(await running?.result).toMatchObject({ exitCode: 0 });
     await first.page.getByText('No connection to teddy').waitFor();

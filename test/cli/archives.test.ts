@@ -52,7 +52,7 @@ test('all landed sessions are put away, but for the one that is checked out, whi
 
 test('a list that is cut names the command for all of the same kind', async () => {
   const { stderr } = await project.run(['list', '--archived', '--limit', '1']);
-  expect(stderr).toBe('1 of 3 sessions. All of them: teddy session list --all --archived\n');
+  expect(stderr).toBe('1 of 3 sessions. All of them: teddy list --all --archived\n');
 });
 
 test.each([

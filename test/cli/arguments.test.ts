@@ -13,7 +13,8 @@ const toSpec = (names: string, value: string | null = null, excludes: string[] =
   excludes,
 });
 const branch: CommandPage = {
-  path: 'teddy session branch',
+  path: 'teddy branch',
+  group: 'session',
   options: [
     toSpec('--json'),
     toSpec('--color', '[=when]'),
@@ -29,7 +30,7 @@ const branch: CommandPage = {
   ],
   parameters: [{ name: 'turn', isOptional: false, isRest: false, completes: [] }],
 };
-const read = (...words: string[]) => readWords(branch, ['session', 'branch', '02', ...words]).slice(3);
+const read = (...words: string[]) => readWords(branch, ['branch', '02', ...words]).slice(2);
 const refusal = (...words: string[]) => {
   try {
     return read(...words).join(' ');
@@ -56,16 +57,16 @@ describe('the words of a command', () => {
   test('switches stand alone, together, or with a value that may be missing', () => {
     expect(read('--edit', '-y', '--color', '--color=never')).toEqual(['--edit', '-y', '--color', '--color=never']);
     expect(read('--no-edit')).toEqual(['--no-edit']);
-    expect(refusal('--edit=yes')).toBe('`teddy session branch` has no option --edit that takes a value.');
-    expect(refusal('--frob')).toBe('`teddy session branch` has no option --frob.');
-    expect(refusal('-xq')).toBe('`teddy session branch` has no option -xq.');
+    expect(refusal('--edit=yes')).toBe('`teddy branch` has no option --edit that takes a value.');
+    expect(refusal('--frob')).toBe('`teddy branch` has no option --frob.');
+    expect(refusal('-xq')).toBe('`teddy branch` has no option -xq.');
   });
 
   test('leaves all after -- as it is, and counts it', () => {
-    expect(readWords(branch, ['session', 'branch', '--', '-02'])).toEqual(['session', 'branch', '--', '-02']);
-    expect(refusal('--', '-m')).toBe('`teddy session branch` does not take "-m".');
-    expect(() => readWords(branch, ['session', 'branch', '--json'])).toThrow('An argument or option is missing');
-    expect(readWords(branch, ['session', 'branch', '--help'])).toContain('--help');
+    expect(readWords(branch, ['branch', '--', '-02'])).toEqual(['branch', '--', '-02']);
+    expect(refusal('--', '-m')).toBe('`teddy branch` does not take "-m".');
+    expect(() => readWords(branch, ['branch', '--json'])).toThrow('An argument or option is missing');
+    expect(readWords(branch, ['branch', '--help'])).toContain('--help');
   });
 
   test('says which options exclude each other, as they were given, and which one another needs', () => {

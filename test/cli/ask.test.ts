@@ -34,7 +34,7 @@ describe('a question about the pending plan', () => {
     const asked = await project.run(['ask', 'Why not b.txt?']);
     expect(asked).toMatchObject({ exitCode: 0, stdout: 'Since b.txt is taken.\n' });
     expect(asked.stderr).toContain(`Turn 01 of ${session}: the answer was committed as `);
-    expect(asked.stderr).toContain('Next: teddy session execute\n');
+    expect(asked.stderr).toContain('Next: teddy execute\n');
     const [, request] = project.server.requests();
     expect(request?.messages[0]?.content).toContain('nothing is run');
     expect(request?.messages[1]?.content).toContain('**File Path:** a.txt');
@@ -101,7 +101,7 @@ describe('a question about the pending plan', () => {
     await open({ text: 'Since b.txt is taken. '.repeat(20), cutAfter: 2 }, answer);
     const asked = await project.run(['ask', 'Why not b.txt?']);
     expect(asked).toMatchObject({ exitCode: 5 });
-    expect(asked.stderr).toContain('`teddy session ask` without -m tries again');
+    expect(asked.stderr).toContain('`teddy ask` without -m tries again');
     expect((await project.subjects())[0]).toBe('turn 01 reply: interrupted answer');
     await project.ok('ask');
     const [, first, second] = project.server.requests();
@@ -120,7 +120,7 @@ describe('a question about the pending plan', () => {
     await project.refuses('UNKNOWN_AGENT', 2, ['ask', 'x', '-a', 'nobody']);
     await project.ok('session', 'execute', '-y');
     const hint = await project.refuses('NO_PENDING_PLAN', 3, ['ask', 'Why?']);
-    expect(hint).toContain('`teddy session chat -m "..."`');
+    expect(hint).toContain('`teddy chat -m "..."`');
     await project.begin('fresh');
     await project.refuses('NO_PENDING_PLAN', 3, ['ask', 'Why?']);
   });
@@ -133,7 +133,7 @@ describe('a question about the pending plan', () => {
     await project.repo.git('switch', '-q', 'main');
     const elsewhere = await project.run(['ask', 'From here?', '-s', 'asked', '--provider', 'manual']);
     expect(elsewhere).toMatchObject({ exitCode: 0 });
-    expect(elsewhere.stderr).toContain(`teddy session ask -s ${session} --from <file>`);
+    expect(elsewhere.stderr).toContain(`teddy ask -s ${session} --from <file>`);
     const brought = await project.run(['ask', '-s', 'asked', '--from', '-'], { stdin: 'By hand.\n' });
     expect(brought).toMatchObject({ exitCode: 0 });
     expect((await project.subjects(`teddy/${session}`))[0]).toBe('turn 01 reply: By hand.');
@@ -142,7 +142,7 @@ describe('a question about the pending plan', () => {
     const alone = await project.run(['ask', 'Anybody?', '-s', 'asked'], { env: none });
     expect(alone.exitCode).toBe(5);
     expect(alone.stderr).toContain('[NO_MODEL]');
-    expect(alone.stderr).toMatch(/`teddy session ask -s \S+ --from <file>`/);
+    expect(alone.stderr).toMatch(/`teddy ask -s \S+ --from <file>`/);
     expect((await project.subjects(`teddy/${session}`))[0]).toBe('turn 01 message: Anybody?');
     await project.ok('session', 'verify', session);
   });

@@ -1,4 +1,4 @@
-/** `teddy session chat` at a terminal: a conversation, its questions and commands. Signals and real commands are in e2e. */
+/** `teddy chat` at a terminal: a conversation, its questions and commands. Signals and real commands are in e2e. */
 import { openMemoryBegun, type MemoryTeddy } from '../support/memory-teddy.ts';
 import { afterEach, describe, expect } from 'vitest';
 import type { ServerAnswer } from '../support/model-server.ts';

@@ -1,4 +1,4 @@
-/** `teddy session chat -m` and `teddy session say`, as scripts use them. */
+/** `teddy chat -m` and `teddy say`, as scripts use them. */
 import { openMemoryBegun, type MemoryTeddy } from '../support/memory-teddy.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ServerAnswer } from '../support/model-server.ts';
@@ -70,7 +70,7 @@ describe('one exchange', () => {
     await open([createPlan('a.txt', 'A\n')]);
     const planned = await chat('-m', 'Make a.txt');
     expect(planned).toMatchObject({ exitCode: 0, stdout: createPlan('a.txt', 'A\n') });
-    expect(planned.stderr).toMatch(/Turn 01 is a plan with 1 action, committed.*\nNext: teddy session execute\n$/s);
+    expect(planned.stderr).toMatch(/Turn 01 is a plan with 1 action, committed.*\nNext: teddy execute\n$/s);
     await project.refuses('PLAN_PENDING', 3, ['session', 'chat', '-m', 'And more']);
     await project.ok('session', 'execute', '-y');
     expect(await project.repo.read('a.txt')).toBe('A\n');

@@ -67,8 +67,8 @@ test('what is built is of plain ASCII, which loads in half the time', async () =
     expect(isAscii(await readFile(new URL(`../../dist/${name}`, import.meta.url))), name).toBe(true);
 });
 
-test('a short form uses the code of its command, and names of sessions make no caches', () => {
+test('a long form and a synonym use the code of their command, and names of sessions make no caches', () => {
   expect(
     ['list', 'ls', 'session list', 'log my-session', 'st', '--version'].map((words) => nameUse(words.split(' '))),
-  ).toEqual(['session-list', 'session-list', 'session-list', 'session-log', 'status', '']);
+  ).toEqual(['list', 'list', 'list', 'log', 'status', '']);
 });

@@ -1,4 +1,4 @@
-/** `session context` and what it says of lists. Links and folders on a disk are in e2e/context. */
+/** `teddy context` and what it says of lists. Links and folders on a disk are in e2e/context. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openMemoryTeddy, type MemoryTeddy } from '../support/memory-teddy.ts';
 import { createAction } from '../support/teddy-project.ts';
@@ -84,7 +84,7 @@ test('an open turn and a conversation branch say what edits of the lists do not 
   await project.ok('session', 'plan', '--provider', 'manual', '-m', 'Wait');
   await writeList('src/app.ts\n');
   const open = await context();
-  expect(open.stderr).toContain('Turn 02 is open: `teddy session plan` sends its request unchanged');
+  expect(open.stderr).toContain('Turn 02 is open: `teddy plan` sends its request unchanged');
   expect(open.stdout).toContain('src/app.ts');
   await project.plan('Fine.', 'Something else');
   await project.ok('session', 'branch', '02');

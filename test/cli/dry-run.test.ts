@@ -1,4 +1,4 @@
-/** `session execute --dry-run`: all that the plan would do, and not a byte of the repository is another one afterwards. */
+/** `teddy execute --dry-run`: all that the plan would do, and not a byte of the repository is another one afterwards. */
 import { openMemoryBegun, type MemoryTeddy } from '../support/memory-teddy.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createAction, editAction, executeAction, planOf } from '../support/teddy-project.ts';
@@ -74,7 +74,7 @@ run it
 +const a = 7;
  const b = 2;
 `);
-  expect(stderr).toBe('Nothing was changed. To run it: teddy session execute\n');
+  expect(stderr).toBe('Nothing was changed. To run it: teddy execute\n');
 });
 
 test('it says how an edit is found, what a question asks, and that what a command changes is not known', async () => {

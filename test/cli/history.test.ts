@@ -1,4 +1,4 @@
-/** `session history`: its formats, and what it refuses. */
+/** `teddy history`: its formats, and what it refuses. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openMemoryTeddy, type MemoryTeddy } from '../support/memory-teddy.ts';
 import { createPlan } from '../support/teddy-project.ts';

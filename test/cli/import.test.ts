@@ -1,4 +1,4 @@
-/** `session import` and `session export` of files: what they print, and what they refuse. Packs and bundles are in e2e/import. */
+/** `teddy import` and `teddy export` of files: what they print, and what they refuse. Packs and bundles are in e2e/import. */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -107,7 +107,7 @@ describe('session export', () => {
     expect(await readFile(file, 'utf8')).toContain('Question 0');
     expect((await readdir(dir)).filter((name) => name.includes('.tmp-'))).toEqual([]);
     await project.refuses('FILE_NOT_FOUND', 2, [...to, join(dir, 'none/a.jsonl')]);
-    expect(await project.refuses('USAGE', 2, ['session', 'export'])).toContain('`teddy session review`');
+    expect(await project.refuses('USAGE', 2, ['session', 'export'])).toContain('`teddy review`');
     await project.refuses('USAGE', 2, ['session', 'export', '--html', file, '--jsonl', file]);
     for (const option of ['--html', '--jsonl', '--bundle', '--dir'])
       expect(await project.refuses('USAGE', 2, ['session', 'export', `${option}=`])).toContain(`${option} is empty.`);

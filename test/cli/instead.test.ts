@@ -27,7 +27,7 @@ describe('plan --instead', () => {
     expect(stderr).toContain(`Turn 01 of ${session}: refused; none of its actions ran.\n`);
     expect(stderr).toContain(
       "It differs from turn 01's plan:\n  - CREATE a.txt\n  + CREATE b.txt\n  ~ CREATE both.txt\n" +
-        'See the whole difference: teddy session diff 01 02 --only plan\n',
+        'See the whole difference: teddy diff 01 02 --only plan\n',
     );
     expect(await project.ok('session', 'diff', '01', '02', '--only', 'plan')).toContain('b.txt');
     expect((await project.report('01')).run_summary).toMatchObject({ status: 'ABORTED', error: 'Call it b\nand [c]' });
@@ -50,7 +50,7 @@ describe('plan --instead', () => {
     await open(first, second);
     await project.ok('session', 'plan', '-m', 'Make a file');
     const hint = await project.refuses('PLAN_PENDING', 3, ['session', 'plan', '-m', 'Another']);
-    expect(hint).toContain('`teddy session plan --instead -m "..."`');
+    expect(hint).toContain('`teddy plan --instead -m "..."`');
   });
 
   test('changes nothing without a message, without a plan, or with an agent that there is not', async () => {
@@ -121,7 +121,7 @@ describe('at a terminal', () => {
     const run = inTerminal('session', 'plan', '-m', 'Make a file');
     await run.play([question, keys]);
     expect(await run.exitCode).toBe(exitCode);
-    expect(run.text()).toContain('Next: teddy session execute');
+    expect(run.text()).toContain('Next: teddy execute');
     await project.ok('session', 'execute', '-y');
   });
 });

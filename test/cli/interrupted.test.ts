@@ -71,7 +71,7 @@ describe('at a terminal', () => {
     const back = await ask('session', 'resume');
     back.press('b\n');
     expect(await back.exitCode).toBe(0);
-    expect(back.text()).toContain('The plan is pending again: teddy session execute');
+    expect(back.text()).toContain('The plan is pending again: teddy execute');
     expect(await project.repo.list('.')).not.toContain('half.txt');
     await project.refuses('NOT_APPROVED', 4, ['session', 'resume']);
     await project.ok(...execute, '--reject');

@@ -1,4 +1,4 @@
-/** `session land`, `archive` and `delete`: what they print, and the ways back that they name. */
+/** `teddy land`, `archive` and `delete`: what they print, and the ways back that they name. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { archiveRef, type Oid, type RefName } from '../../src/names.ts';
 import { openMemoryTeddy, type MemoryTeddy } from '../support/memory-teddy.ts';
@@ -42,7 +42,7 @@ test('a session lands with HEAD where it was, is archived, found by its id, and 
   await project.repo.git('switch', '--quiet', 'main');
   expect(await project.refuses('USAGE', 2, ['session', 'archive'])).toContain(
     "error: You are not on a session's branch, so teddy does not know which session to archive. [USAGE]\n" +
-      'hint:  Name one that `teddy session list` shows: `teddy session archive <session>`.\n',
+      'hint:  Name one that `teddy list` shows: `teddy archive <session>`.\n',
   );
   await project.repo.git('switch', '--quiet', `teddy/${session}`);
   expect(await project.ok('session', 'archive', session)).toBe(`teddy/${session} is now ${archive}\n`);
@@ -51,12 +51,12 @@ test('a session lands with HEAD where it was, is archived, found by its id, and 
     `refs/heads/teddy/global\n${archive}`,
   );
   const listed = await project.run(['session', 'list']);
-  const way = '1 session is archived: teddy session list --archived. Start one: teddy session new <name>';
+  const way = '1 session is archived: teddy list --archived. Start one: teddy new <name>';
   expect(listed).toMatchObject({ stdout: '', stderr: `No sessions are in progress here. ${way}\n` });
   expect(await project.ok('session', 'list', '--archived')).toContain(session);
   expect(await project.ok('session', 'history', session, '--format', 'markdown')).toContain('Do it');
   const refused = await project.refuses('UNKNOWN_SESSION', 2, ['session', 'plan', '-s', session, '-m', 'more']);
-  expect(refused).toContain(`teddy session archive --restore ${session}`);
+  expect(refused).toContain(`teddy archive --restore ${session}`);
   expect(await project.ok('session', 'archive', '--restore', session)).toBe(`teddy/${session}\n`);
   expect(await project.repo.git('rev-parse', `teddy/${session}`)).toBe(tip);
 });
@@ -82,7 +82,7 @@ test('delete names what would be lost, asks, keeps it, and what it prints takes 
   expect(refused).toContain('aside is your own branch');
   // A deleted session is not in the list, and the hint must not delete another one.
   expect(await project.refuses('USAGE', 2, ['session', 'delete', '--restore'])).toContain(
-    '`git for-each-ref refs/teddy/keep/deleted/` shows what was deleted: `teddy session delete --restore <session>`.',
+    '`git for-each-ref refs/teddy/keep/deleted/` shows what was deleted: `teddy delete --restore <session>`.',
   );
   const part = await project.refuses('USAGE', 2, ['session', 'delete', session.slice(0, -1), '-y']);
   expect(part).toContain(`is only a part of ${session}`);
@@ -125,7 +125,7 @@ test('a session in the place of a remote, an answer that a person brings, and no
   const asked = await project.run(['session', 'plan', '-m', 'By hand', '--provider', 'manual'], { env: none });
   const resumed = await project.run(['session', 'resume'], { env: none });
   expect(resumed.stderr).not.toContain('NO_MODEL');
-  expect(resumed.stderr).toContain('teddy session plan --from');
+  expect(resumed.stderr).toContain('teddy plan --from');
   expect(resumed.exitCode).toBe(asked.exitCode);
   const refused = await project.refuses('USAGE', 2, ['global', 'edit'], { env: none });
   expect(refused).toContain('There is no terminal for an editor');

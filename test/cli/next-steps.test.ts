@@ -18,12 +18,10 @@ test('after a plan for another line the next command names it, and no longer whe
   project = await openMemoryTeddy();
   const first = await project.begin('first');
   const second = await project.begin('second', '--no-switch');
-  expect(await say(second, createPlan('a.txt', 'a\n'))).toBe(
-    `Next: git switch teddy/${second} && teddy session execute`,
-  );
-  expect(await say(first, createPlan('b.txt', 'b\n'))).toBe('Next: teddy session execute');
+  expect(await say(second, createPlan('a.txt', 'a\n'))).toBe(`Next: git switch teddy/${second} && teddy execute`);
+  expect(await say(first, createPlan('b.txt', 'b\n'))).toBe('Next: teddy execute');
   await project.ok('session', 'execute', '--reject', '-s', first);
-  expect(await say(first, 'Only words.\n')).toBe('Next: teddy session plan -m "..."');
+  expect(await say(first, 'Only words.\n')).toBe('Next: teddy plan -m "..."');
 });
 
 test('a branch is answered from stdin, which is read once', async () => {
@@ -47,14 +45,14 @@ test('a branch without a message waits for one, and status, execute and land say
   expect(await project.ok('status')).toBe(
     `On ${line}, a line of ${session}.\n` +
       'Turn 01-branch-01 has no message yet.\n' +
-      'Next: teddy session plan -m "what you want"\n',
+      'Next: teddy plan -m "what you want"\n',
   );
   expect(JSON.parse(await project.ok('status', '--json'))).toMatchObject({
     turn: { turn: '01-branch-01', status: 'open', hasMessage: false },
-    next: ['teddy session plan -m "what you want"'],
+    next: ['teddy plan -m "what you want"'],
   });
   expect(await project.refuses('NO_PENDING_PLAN', 3, ['session', 'execute'])).toContain(
-    'hint:  Say what to do next: `teddy session plan -m "..."`.\n',
+    'hint:  Say what to do next: `teddy plan -m "..."`.\n',
   );
   expect(await project.refuses('NOTHING_TO_LAND', 3, ['session', 'land'])).not.toContain('is waiting for an answer');
 
@@ -80,7 +78,7 @@ test('teddy alone is status, which says where one is, off the line as well', asy
   await project.ok('session', 'execute', '-y');
   expect(await project.ok()).toBe(await project.ok('status'));
   expect(await project.ok('status')).toBe(
-    `On teddy/${session}.\nTurn 01 is closed.\nNext: teddy session plan -m "what you want"\n  or: teddy session land\n`,
+    `On teddy/${session}.\nTurn 01 is closed.\nNext: teddy plan -m "what you want"\n  or: teddy land\n`,
   );
   await project.repo.git('switch', '--quiet', '--detach');
   expect(await project.ok('status')).toContain('(detached), at ');
@@ -94,8 +92,6 @@ test('a branch that is not switched to is named', async () => {
   await say(null, createPlan('a.txt', 'a\n'));
   const branch = async (...more: string[]) =>
     lastLine((await project.run(['session', 'branch', '01', '--no-switch', ...more])).stderr);
-  expect(await branch('-m', 'Again', '--no-plan')).toContain(
-    `Next: teddy session plan -s teddy/${session}--01-branch-01`,
-  );
-  expect(await branch()).toBe(`Next: teddy session plan -s teddy/${session}--01-branch-02 -m "what to do instead"`);
+  expect(await branch('-m', 'Again', '--no-plan')).toContain(`Next: teddy plan -s teddy/${session}--01-branch-01`);
+  expect(await branch()).toBe(`Next: teddy plan -s teddy/${session}--01-branch-02 -m "what to do instead"`);
 });

@@ -24,9 +24,7 @@ test('a plan that cannot work is warned about at once, and reported VALIDATION_F
   expect(planned.stderr).toMatch(/warning: plan\.md:\d+:\d+: /);
   const status = await project.ok('status');
   expect(status).toMatch(/^Turn \d\d has a plan that is not valid: .+ \([3-9] problems\)\.$/m);
-  expect(status).toContain(
-    'Next: teddy session plan --instead -m "what to do instead"\n  or: teddy session execute --replan 2\n',
-  );
+  expect(status).toContain('Next: teddy plan --instead -m "what to do instead"\n  or: teddy execute --replan 2\n');
   const executed = await project.run(['session', 'execute', '-y']);
   expect(executed).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/plan\.md:\d+:\d+: /) as string });
   const report = await project.report();
@@ -41,10 +39,10 @@ test('an answer whose actions stand at the wrong level is said to be no valid pl
   const planned = await project.plan(answer);
   expect(planned.stderr).toContain('plan.md:3:1: Found the action "## CREATE" outside of the Action Plan');
   expect(planned.stderr).toContain(': an invalid plan was committed as ');
-  expect(planned.stderr).toContain('Next: teddy session plan --instead -m "..."');
+  expect(planned.stderr).toContain('Next: teddy plan --instead -m "..."');
   expect(await project.run(['session', 'execute', '-y'])).toMatchObject({ exitCode: 1 });
   // A plan without any action waits as well.
-  expect((await project.plan('# None\n\n## Action Plan\n')).stderr).toContain('Next: teddy session execute\n');
+  expect((await project.plan('# None\n\n## Action Plan\n')).stderr).toContain('Next: teddy execute\n');
   expect(await project.run(['session', 'execute'])).toMatchObject({ exitCode: 0 });
 });
 

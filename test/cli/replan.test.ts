@@ -139,7 +139,7 @@ test('without --replan and without a terminal no other plan is asked for', async
   await begin([good]);
   const done = await execute('-y');
   expect(done.exitCode).toBe(1);
-  expect(done.stderr).toMatch(/^Next: teddy session plan -m/m);
+  expect(done.stderr).toMatch(/^Next: teddy plan -m/m);
   expect(project.server.requests()).toEqual([]);
   expect(await lastSubject()).toContain('turn 01 report');
 });
@@ -176,7 +176,7 @@ describe('in a terminal', () => {
       ['03', {}, ['--replan=0']],
     ] as const) {
       const run = ask(env, ...args);
-      await run.waitFor('Next: teddy session plan -m');
+      await run.waitFor('Next: teddy plan -m');
       expect(await run.exitCode).toBe(1);
       expect(await lastSubject()).toContain(`turn ${turn} report`);
       await project.plan(broken);

@@ -1,4 +1,4 @@
-/** `session resume`: whatever the line waits for, one step a call. */
+/** `teddy resume`: whatever the line waits for, one step a call. */
 import { openMemoryBegun, openMemoryTeddy, type MemoryTeddy } from '../support/memory-teddy.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import { ctrlC, ctrlD, type TerminalRun } from '../support/run-in-terminal.ts';
@@ -31,12 +31,12 @@ describe('without a terminal', () => {
   test('each call is one step: the open message is asked again as it was, its plan is executed, and then nothing waits', async () => {
     const session = await openWithMessage(answer);
     expect(await project.ok('status')).toBe(
-      `On teddy/${session}.\nTurn 01 is waiting for an answer.\nNext: teddy session resume\n  or: teddy session plan --from <file>\n`,
+      `On teddy/${session}.\nTurn 01 is waiting for an answer.\nNext: teddy resume\n  or: teddy plan --from <file>\n`,
     );
     const asked = await project.run(resume);
     expect(asked).toMatchObject({ exitCode: 0, stdout: answer });
     expect(asked.stderr).toContain(`Continuing turn 01 of ${session}: its message is waiting for an answer.\n`);
-    expect(lastLine(asked.stderr)).toBe('Next: teddy session execute');
+    expect(lastLine(asked.stderr)).toBe('Next: teddy execute');
     const [first, second] = project.server.requests();
     expect(second?.body).toEqual(first?.body);
     expect(await recordTypes(session)).toEqual(['user', 'assistant']);
@@ -46,14 +46,14 @@ describe('without a terminal', () => {
     expect(executed).toMatchObject({ exitCode: 0 });
     expect(executed.stderr).toContain(`Continuing turn 01 of ${session}: its plan is waiting to be executed.\n`);
     expect(executed.stdout).toContain('SUCCESS turn 01');
-    expect(lastLine(executed.stderr)).toBe('Next: teddy session plan -m "..."');
+    expect(lastLine(executed.stderr)).toBe('Next: teddy plan -m "..."');
     expect(await project.repo.read('made.txt')).toBe('made\n');
 
     const said = await project.refuses('NOTHING_TO_RESUME', 3, resume);
     expect(said).toContain(`Nothing is waiting on teddy/${session}`);
-    expect(said).toContain('`teddy session plan -m "..."`');
+    expect(said).toContain('`teddy plan -m "..."`');
     expect(await project.refuses('NOTHING_TO_RESUME', 3, [...resume, '-s', session, '-y'])).toContain(
-      `\`teddy session plan -s ${session} -m "..."\`, or talk with \`teddy session chat -s ${session}\`.`,
+      `\`teddy plan -s ${session} -m "..."\`, or talk with \`teddy chat -s ${session}\`.`,
     );
     expect(project.server.requests()).toHaveLength(2);
   });
@@ -75,7 +75,7 @@ describe('without a terminal', () => {
     await project.repo.git('config', 'teddy.provider', 'manual');
     const resumed = await project.run(resume);
     expect(resumed).toMatchObject({ exitCode: 0, stdout: `.teddy/sessions/${session}/01/_context.log\n` });
-    expect(resumed.stderr).toContain('teddy session plan --from <file>');
+    expect(resumed.stderr).toContain('teddy plan --from <file>');
     expect(project.server.requests()).toHaveLength(1);
   });
 
@@ -86,7 +86,7 @@ describe('without a terminal', () => {
     await project.begin('one-more', '--no-switch');
     await project.refuses('UNKNOWN_SESSION', 2, [...resume, '-s', 'nowhere']);
     const said = await project.refuses('AMBIGUOUS_SESSION', 2, [...resume, '-s', 'on']);
-    expect(said).toMatch(/`teddy session resume -s \d{8}-one-more`/);
+    expect(said).toMatch(/`teddy resume -s \d{8}-one-more`/);
     await project.refuses('NOTHING_TO_RESUME', 3, [...resume, '-s', 'one']);
     await project.refuses('NOTHING_TO_RESUME', 3, [...resume, '-s', 'more']);
     await project.refuses('USAGE', 2, [...resume, 'one']);
@@ -98,7 +98,7 @@ describe('without a terminal', () => {
     await project.begin('other');
     expect(await project.run([...resume, '-s', session])).toMatchObject({ exitCode: 0, stdout: answer });
     const said = await project.refuses('NOT_ON_LINE', 3, [...resume, '-s', session, '-y']);
-    const [, command = ''] = /`teddy (session execute [^`]*--worktree)`/.exec(said) ?? [];
+    const [, command = ''] = /`teddy (execute [^`]*--worktree)`/.exec(said) ?? [];
     await project.ok(...command.split(' '), '-y');
     await project.refuses('NOTHING_TO_RESUME', 3, [...resume, '-s', session]);
     await project.refuses('NOTHING_TO_RESUME', 3, resume);
@@ -120,7 +120,7 @@ describe('at a terminal', () => {
     const run = inTerminal();
     await run.play(['Message: ', '  Make a file: ü \n', `Nothing is waiting in ${session}.\n`], ['[k]eep? ', 'k\n']);
     expect(await run.exitCode).toBe(0);
-    expect(lastLine(run.text())).toBe('Next: teddy session execute');
+    expect(lastLine(run.text())).toBe('Next: teddy execute');
     expect(await project.subjects()).toContain('turn 01 message: Make a file: ü');
 
     const executing = inTerminal();
@@ -141,7 +141,7 @@ describe('at a terminal', () => {
       const run = inTerminal();
       await run.play(['Message: ', keys]);
       expect(await run.exitCode, name).toBe(exitCode);
-      expect(run.text(), name).toContain('teddy session plan -m "..."');
+      expect(run.text(), name).toContain('teddy plan -m "..."');
       expect(await project.repo.fingerprint(), name).toEqual(before);
     }
   });
@@ -178,7 +178,7 @@ test('a plan that fails ends as with execute, and the next step is named', async
   await project.plan(planOf(executeAction('exit 3')));
   const failed = await project.run(['session', 'resume', '-y']);
   expect(failed).toMatchObject({ exitCode: 1 });
-  expect(failed.stderr.trimEnd().split('\n').at(-1)).toBe('Next: teddy session plan -m "..."');
+  expect(failed.stderr.trimEnd().split('\n').at(-1)).toBe('Next: teddy plan -m "..."');
   await project.plan(createPlan('README.md', 'x\n'));
   expect(await project.run(['session', 'resume', '-y'])).toMatchObject({ exitCode: 1 });
   expect((await project.report()).run_summary.status).toBe('VALIDATION_FAILED');

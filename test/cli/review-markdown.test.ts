@@ -117,23 +117,23 @@ describe('a review', () => {
   test('has a table of the turns, a fold for each, the files and the next commands', async () => {
     const asides = { thoughts: 2, notes: 1 };
     const text = await renderReview(reviewOf([{ ...turnOf(1, 'Add it.\n\nSoon, @ada.'), asides }]));
-    expect(text).toContain('\n\nNot shown: 2 thoughts and 1 note (`teddy session view 20260124-add-login`).\n\n');
+    expect(text).toContain('\n\nNot shown: 2 thoughts and 1 note (`teddy view 20260124-add-login`).\n\n');
     expect(text).toContain('| 01 | Add it. | Do it | SUCCESS |');
     expect(text).toContain('<details>\n<summary>Turn 01: Add it. (SUCCESS)</summary>');
     expect(text).toContain('> Soon, @&#8203;ada.');
     expect(text).toContain('1. EXECUTE `a | b`: SUCCESS, 1.2 s');
     expect(text).toContain('| `a\\|b.txt` | added | +3 -0 |');
     expect(text).toContain('1,234 tokens in, 56 out, $0.0123');
-    expect(text).toContain('teddy session replay teddy/20260124-add-login');
+    expect(text).toContain('teddy replay teddy/20260124-add-login');
   });
 
   test('names another branch than the main line wherever it names a command', async () => {
     const turn = { ...turnOf(1, 'word '.repeat(30_000)), asides: { thoughts: 1, notes: 0 } };
     const text = await renderReview({ ...reviewOf([turn]), line: 'mine' });
-    expect(text).toContain('more characters: `teddy session show 01 -s mine`');
-    expect(text).toContain('(`teddy session view mine`)');
+    expect(text).toContain('more characters: `teddy show 01 -s mine`');
+    expect(text).toContain('(`teddy view mine`)');
     const turns = Array.from({ length: 400 }, (_, at) => turnOf(at + 1, 'word '.repeat(300)));
-    expect(await renderReview({ ...reviewOf(turns), line: 'mine' })).toMatch(/`teddy session show \d+ -s mine`/);
+    expect(await renderReview({ ...reviewOf(turns), line: 'mine' })).toMatch(/`teddy show \d+ -s mine`/);
   });
 
   test('of many turns stays below what a forge takes, keeps the newest and says what it left out', async () => {

@@ -199,7 +199,7 @@ describe('at a terminal', () => {
       await run.waitFor(question);
       const status = await project.ok('status');
       expect(status).toMatch(/Turn 02 is being executed by process \d+\./);
-      expect(status).toContain('Next: teddy session show\n');
+      expect(status).toContain('Next: teddy show\n');
       if (key !== null) run.press(key);
     }
     run.press(ctrlC);

@@ -21,9 +21,9 @@ test('undo names the turns that there are where there is nothing to take back', 
   expect(await teddy.ok('session', 'undo')).toMatch(/^2 files of turn 01 taken back, undo [0-9a-f]{10}\n$/);
   expect((await teddy.subjects())[0]).toBe('turn 01 undo: 2 files of turn 01 taken back');
   const nothing = await teddy.refuses('NOTHING_TO_UNDO', 3, ['session', 'undo']);
-  expect(nothing).toContain('`teddy session undo 01` puts turn 01 back');
+  expect(nothing).toContain('`teddy undo 01` puts turn 01 back');
   const named = await teddy.refuses('NOTHING_TO_UNDO', 3, ['session', 'undo', '-s', 'undo']);
-  expect(named).toContain('`teddy session log -s undo` shows the turns; `teddy session undo -s undo 01` puts');
+  expect(named).toContain('`teddy log -s undo` shows the turns; `teddy undo -s undo 01` puts');
   await teddy.refuses('UNKNOWN_TURN', 2, ['session', 'undo', '07']);
 });
 

@@ -109,7 +109,7 @@ describe('in memory', () => {
   let refs: Awaited<ReturnType<MemoryProject['repository']['store']['listRefs']>>;
   beforeAll(async () => {
     recorded = await recordedSession();
-    // HEAD is on no line, because `teddy session list` would otherwise show that line.
+    // HEAD is on no line, because `teddy list` would otherwise show that line.
     await recorded.switchTo('main');
     refs = await recorded.repository.store.listRefs('refs/');
   });

@@ -75,7 +75,7 @@ test('a valid session passes in a bare clone: all branches, and those in a chang
   const all = await run(bare, [], { TEDDY_JUNIT_DIR: results });
   expect(all).toMatchObject({
     exitCode: 0,
-    output: expect.stringContaining(`$ teddy session verify ${line}`) as string,
+    output: expect.stringContaining(`$ teddy verify ${line}`) as string,
   });
   expect(all.output).toContain('All sessions hold up.');
   expect(all.output).not.toContain('teddy/global');
@@ -84,7 +84,7 @@ test('a valid session passes in a bare clone: all branches, and those in a chang
 
   const tip = await project.repo.git('rev-parse', line);
   const change = await run(bare, [], { BASE: 'main', HEAD: line });
-  expect(change).toMatchObject({ exitCode: 0, output: expect.stringContaining(`session replay ${tip}`) as string });
+  expect(change).toMatchObject({ exitCode: 0, output: expect.stringContaining(`teddy replay ${tip}`) as string });
   expect(change.output.match(/session verify/g)).toHaveLength(1);
   const session = line.slice('teddy/'.length);
   expect(change.output).toContain(`\n${session} (${tip.slice(0, 10)}): nothing differs`);

@@ -125,11 +125,11 @@ async function writePage(stage: Stage): Promise<void> {
   const file = toPagePath(stage);
   await runStep(stage, {
     say: 'The whole session as one page, which a browser can show without teddy and without the network.',
-    line: `teddy session export --html '${file}'`,
+    line: `teddy export --html '${file}'`,
   });
   await runStep(stage, {
     say: 'Anyone who has the repository can check the page against it.',
-    line: `teddy session verify --page '${file}'`,
+    line: `teddy verify --page '${file}'`,
   });
 }
 
@@ -153,15 +153,15 @@ function tellWhatNext(stage: Stage, session: string, seconds: number): void {
     'The project is kept. Look around in it:',
     `  cd '${stage.directory}'`,
     `  teddy() { '${process.execPath}' '${teddyPath}' "$@"; }`,
-    '  teddy session log',
-    '  teddy session show 03',
+    '  teddy log',
+    '  teddy show 03',
     `  git show 'teddy/${session}'`,
     `  git diff main...HEAD -- . ':!.teddy'`,
     `  cat .teddy/sessions/${session}/04/_context.log`,
     'You can continue from any commit. This tries turn 04 again, with the answer from a file, so it needs no key:',
     '  git checkout -b my-attempt HEAD~3',
-    `  teddy session plan -m 'Put it right.' --from '${join(fixtures, 'answers', '04.md')}'`,
-    '  teddy session execute -y',
+    `  teddy plan -m 'Put it right.' --from '${join(fixtures, 'answers', '04.md')}'`,
+    '  teddy execute -y',
     'Remove it:',
     `  cd / && rm -rf '${stage.directory}' '${toPagePath(stage)}'`,
     '',

@@ -21,11 +21,11 @@ export const beginning: Step[] = [
   },
   {
     say: 'A session is a branch. It starts from where you are, and your files do not change.',
-    line: 'teddy session new fix-ago',
+    line: 'teddy new fix-ago',
   },
 ];
 
-/** `session` is the id made by `session new`. */
+/** `session` is the id made by `teddy new`. */
 export function toStory(session: string): Step[] {
   return [
     {
@@ -34,32 +34,32 @@ export function toStory(session: string): Step[] {
     },
     {
       say: 'What the model will see next, with the tokens of each file and the line in the list that added it.',
-      line: 'teddy session context',
+      line: 'teddy context',
     },
     {
       say: 'Say what you want. Your edit, your message and the answer, a plan, each become a commit.',
-      line: `teddy session plan -m '${messages.first}'`,
+      line: `teddy plan -m '${messages.first}'`,
     },
     {
       say: 'Run it. -y approves every action; without -y, teddy asks about each. The report and the code change are one commit.',
-      line: 'teddy session execute -y',
+      line: 'teddy execute -y',
     },
     {
       say: 'The second turn. Its plan also proposes a memo: a fact for all sessions, which you approve separately.',
-      line: `teddy session plan -m '${messages.second}'`,
+      line: `teddy plan -m '${messages.second}'`,
       maxLines: 12,
     },
-    { say: 'Run it, and take the memo.', line: 'teddy session execute -y --memos=yes', maxLines: 8 },
+    { say: 'Run it, and take the memo.', line: 'teddy execute -y --memos=yes', maxLines: 8 },
     {
       say: 'Another attempt at turn 02, from the same code and the same context, on its own branch.',
-      line: `teddy session branch 02 -m '${messages.branch}'`,
+      line: `teddy branch 02 -m '${messages.branch}'`,
       maxLines: 12,
     },
-    { say: 'Run that one too.', line: 'teddy session execute -y', maxLines: 8 },
-    { say: 'The branch continues with turn 03.', line: `teddy session plan -m '${messages.third}'`, maxLines: 12 },
+    { say: 'Run that one too.', line: 'teddy execute -y', maxLines: 8 },
+    { say: 'The branch continues with turn 03.', line: `teddy plan -m '${messages.third}'`, maxLines: 12 },
     {
       say: 'This time an action fails. The rest is skipped, and the exit code is 1.',
-      line: 'teddy session execute -y',
+      line: 'teddy execute -y',
       exitCode: 1,
       maxLines: 18,
     },
@@ -69,11 +69,11 @@ export function toStory(session: string): Step[] {
     },
     {
       say: 'The next request contains that report, so the model knows about it.',
-      line: `teddy session plan -m '${messages.fourth}'`,
+      line: `teddy plan -m '${messages.fourth}'`,
       maxLines: 15,
     },
-    { say: 'Run it.', line: 'teddy session execute -y', maxLines: 18 },
-    { say: 'What teddy knows about all this ...', line: 'teddy session list' },
+    { say: 'Run it.', line: 'teddy execute -y', maxLines: 18 },
+    { say: 'What teddy knows about all this ...', line: 'teddy list' },
     {
       say: '... is what git knows: one commit for each step. The branch starts where turn 02 began.',
       line: `git log --graph --oneline --branches='teddy/2*' main`,

@@ -26,7 +26,7 @@ describe('a question about the pending plan', () => {
     const somebody = { GIT_AUTHOR_EMAIL: 'b@example.org', GIT_COMMITTER_EMAIL: 'b@example.org' };
     await project.run(['ask', 'Why?'], { env: somebody });
     const given = await project.run(['approve'], { env: somebody });
-    expect(given.stderr).toContain('Next: teddy session execute');
+    expect(given.stderr).toContain('Next: teddy execute');
     await project.ok('ask', 'And?');
     await project.ok('session', 'execute', '-y');
     await project.ok('session', 'verify', '--require-approval=others');

@@ -1,4 +1,4 @@
-/** A `session chat` that was killed while a command of its model ran. */
+/** A `teddy chat` that was killed while a command of its model ran. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';

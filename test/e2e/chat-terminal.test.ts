@@ -1,4 +1,4 @@
-/** `teddy session chat` at a terminal: a conversation, its questions and commands, and Ctrl-C at any moment. */
+/** `teddy chat` at a terminal: a conversation, its questions and commands, and Ctrl-C at any moment. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ServerAnswer } from '../support/model-server.ts';
 import { ctrlC, ctrlD, hasTerminal, runInTerminal, type TerminalRun } from '../support/run-in-terminal.ts';

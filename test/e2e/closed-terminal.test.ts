@@ -84,7 +84,7 @@ describe('a second wish to end', () => {
       expect(exitCode).toBe(130);
       const group = Number(/at (\d+)/.exec(stdout + stderr)?.[1]);
       await expect.poll(() => runningInGroup(group), atOnce).toEqual([]);
-      expect(stderr).toMatch(/^Exiting at once, .* `teddy session execute` shows what is unfinished\.$/m);
+      expect(stderr).toMatch(/^Exiting at once, .* `teddy execute` shows what is unfinished\.$/m);
       await project.refuses('RUN_INTERRUPTED', 3, ['session', 'execute', '-y']);
     },
   );

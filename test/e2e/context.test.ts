@@ -1,4 +1,4 @@
-/** The model's view: `session context` describes it, and no line of a model's brings anything in. */
+/** The model's view: `teddy context` describes it, and no line of a model's brings anything in. */
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';

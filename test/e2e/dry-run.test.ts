@@ -1,4 +1,4 @@
-/** `session execute --dry-run`: all that the plan would do, and not a byte of the repository is another one afterwards. */
+/** `teddy execute --dry-run`: all that the plan would do, and not a byte of the repository is another one afterwards. */
 import { createHash } from 'node:crypto';
 import { lstat, readdir, readFile, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -128,7 +128,7 @@ test('an editor that is left without a message still calls the commit off', asyn
 });
 
 test('after a switch to a line one is told where one is, by whatever name, and nothing elsewhere', async () => {
-  const place = `session ${session}, turn 01 has a plan to execute; next: teddy session execute`;
+  const place = `session ${session}, turn 01 has a plan to execute; next: teddy execute`;
   for (const [args, output] of [
     [['checkout', '-q', '-b', 'try-again', `${branch}~1`], `teddy: try-again, a branch of ${place}\n`],
     [['switch', '-q', '-c', 'elsewhere', 'main'], ''],

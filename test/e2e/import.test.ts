@@ -1,4 +1,4 @@
-/** `session import` of a large file, and `session export --bundle`: what processes and git make of them. */
+/** `teddy import` of a large file, and `teddy export --bundle`: what processes and git make of them. */
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

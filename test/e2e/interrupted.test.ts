@@ -69,7 +69,7 @@ test('says where it lies when its line is elsewhere or nowhere, and is taken bac
   await git('switch', '--quiet', 'main');
   for (const more of [['--interrupted=rollback'], ['-y', '--worktree']]) {
     const said = await project.refuses('RUN_INTERRUPTED', 3, [...execute, '-s', session, ...more]);
-    expect(said).toContain(`\`git switch teddy/${session} && teddy session execute --interrupted=keep\``);
+    expect(said).toContain(`\`git switch teddy/${session} && teddy execute --interrupted=keep\``);
   }
   expect(await git('worktree', 'list')).not.toContain('\n');
   const other = join(root, '.git', 'x', 'other');

@@ -1,4 +1,4 @@
-/** `session land` with real git: the commands that it prints work where they were printed. */
+/** `teddy land` with real git: the commands that it prints work where they were printed. */
 import { execFileSync } from 'node:child_process';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';

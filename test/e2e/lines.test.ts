@@ -73,7 +73,7 @@ test('an archive with --remote deletes where the branch is pushed that it leaves
   await repo.git('config', `branch.teddy/${session}.remote`, 'mirror');
   for (const name of ['origin', 'mirror']) await project.ok('session', 'push', name);
   const part = ['session', 'archive', session.slice(0, -1), '--remote', '-y'];
-  const hint = `\`teddy session archive ${session} --remote=mirror -y\``;
+  const hint = `\`teddy archive ${session} --remote=mirror -y\``;
   expect(await project.refuses('USAGE', 2, part)).toContain(`is only a part of ${session}`);
   expect(await project.refuses('USAGE', 2, part)).toContain(hint);
   expect(await branchesOf(repo.root)).toContain(`teddy/${session}`);
@@ -88,7 +88,7 @@ test('the steps that are printed after a secret lead to a push of what was befor
   await project.ok('session', 'execute', '-y');
   const said = await project.refuses('SECRET_FOUND', 3, ['session', 'push']);
   const [first = '', second = '', third] = [...said.matchAll(/`([^`]+)`/g)].map(([, command]) => command);
-  expect(third).toBe('teddy session push');
+  expect(third).toBe('teddy push');
   await project.repo.git(...first.split(' ').slice(1));
   await project.repo.git(...second.split(' ').slice(1));
   expect(await project.ok('session', 'push')).toBe(`${session}-clean  pushed\nteddy/global  pushed\n`);

@@ -64,9 +64,7 @@ test('a plan is handed in, rejected by a person in another terminal, handed in a
   await mcp.call('plan_submit', { plan: `${plan}2. That of the team.\n`, message: 'Better', session });
   await project.ok('session', 'approve', '02', '-s', line);
   expect((await mcp.call('plan_verdict', { session, turn: '02' })).answer).toMatchObject({ status: 'approved' });
-  expect(commands.approve).toBe(
-    `teddy session approve 01 -s ${line} --sha256 ${String(answer['planSha256']).slice(0, 12)}`,
-  );
+  expect(commands.approve).toBe(`teddy approve 01 -s ${line} --sha256 ${String(answer['planSha256']).slice(0, 12)}`);
   await project.ok('session', 'verify', line);
   expect(await project.repo.git('status', '--porcelain', '--branch')).toBe(before);
   expect((await mcp.call('sessions_search', { query: 'team key' })).answer['turns']).toMatchObject([

@@ -24,15 +24,15 @@ test('a line that is executed in another work tree is named, and so is the branc
   const session = await project.begin('main-one', '--no-switch');
   const line = `teddy/${session}`;
   await repo.git('worktree', 'add', '--quiet', join(repo.root, '.git/linked'), line);
-  const next = `Next: teddy session plan -s ${session} -m "..."`;
-  expect(await say(line, createPlan('a.txt', 'a\n'))).toBe(`Next: teddy session execute -s ${session}`);
+  const next = `Next: teddy plan -s ${session} -m "..."`;
+  expect(await say(line, createPlan('a.txt', 'a\n'))).toBe(`Next: teddy execute -s ${session}`);
   const rejected = await project.run(['session', 'execute', '--reject', '-s', line]);
   expect(lastLine(rejected.stderr)).toBe(next);
   await say(line, createPlan('c.txt', 'c\n'));
   const resumed = await project.run(['session', 'resume', '-y', '-s', line]);
   expect(lastLine(resumed.stderr)).toBe(next);
   const rewound = await project.run(['session', 'rewind', '01', '-s', line]);
-  expect(lastLine(rewound.stderr)).toContain(`Next: teddy session plan -s ${line}--02-branch-01 -m "..."`);
+  expect(lastLine(rewound.stderr)).toContain(`Next: teddy plan -s ${line}--02-branch-01 -m "..."`);
 });
 
 test('a bare clone is told of what can be done in it', async () => {
@@ -43,7 +43,7 @@ test('a bare clone is told of what can be done in it', async () => {
   await repo.git('clone', '--quiet', '--bare', repo.root, bare);
   const { stderr } = await project.run(['session', 'execute', '--dry-run', '-s', session], { cwd: bare });
   expect(stderr).toContain('[NOT_ON_LINE]');
-  expect(stderr).toContain(`teddy session execute -s teddy/${session} --worktree`);
+  expect(stderr).toContain(`teddy execute -s teddy/${session} --worktree`);
   expect(stderr).not.toContain('git switch');
   const undone = await project.run(['session', 'undo', '-s', session], { cwd: bare });
   expect(undone.stderr).toContain(`git worktree add <directory> teddy/${session}`);

@@ -23,7 +23,7 @@ afterEach(async () => {
 const gitPath = execFileSync('git', ['--exec-path'], { encoding: 'utf8' }).trim();
 const open = (...args: string[]) => project.run(['session', 'open', ...args], { env: { HOME: home, PATH: gitPath } });
 
-describe('teddy session open', () => {
+describe('teddy open', () => {
   test('prints the command that resumes the session, and says so when the agent is missing', async () => {
     const { exitCode, stdout, stderr } = await open('add-login', '--with', 'claude-code');
     expect(exitCode).toBe(0);

@@ -1,4 +1,4 @@
-/** `session resume`: whatever the line waits for, one step a call. */
+/** `teddy resume`: whatever the line waits for, one step a call. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { hasTerminal, runInTerminal, type TerminalRun } from '../support/run-in-terminal.ts';
 import { createPlan, openBegun, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';

@@ -23,7 +23,7 @@ test('init, new, plan, execute and a second turn are the story that git log tell
   const session = /\.teddy\/sessions\/(\d{8}-add-login)\n$/.exec(made.stdout)?.[1] ?? '';
   expect(made.stdout).toBe(`.teddy/sessions/${session}\n`);
   expect(made.stderr).toContain(`teddy/${session}`);
-  expect(made.stderr).toContain('Next: teddy session plan -m');
+  expect(made.stderr).toContain('Next: teddy plan -m');
   expect(await branch()).toBe(`teddy/${session}`);
 
   const planned = await project.run(['session', 'plan', '-m', 'Make one']);
@@ -32,7 +32,7 @@ test('init, new, plan, execute and a second turn are the story that git log tell
   expect(await readTurn(session, '01', 'plan.md')).toBe(plan('one'));
   const pending = await project.refuses('PLAN_PENDING', 3, ['session', 'plan', '-m', 'Make two']);
   expect(pending).toContain('Turn 01 has a plan but no report.');
-  expect(pending).toContain('teddy session execute');
+  expect(pending).toContain('teddy execute');
 
   const executed = await project.run(['session', 'execute', '-y']);
   expect(executed.exitCode).toBe(0);

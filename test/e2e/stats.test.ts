@@ -1,4 +1,4 @@
-/** `session stats` counts what is known: turns, plans, failures, and lines by who brought them. */
+/** `teddy stats` counts what is known: turns, plans, failures, and lines by who brought them. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAction, executeAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
 

@@ -62,7 +62,7 @@ test('undo takes back content, mode, deletions and directories, and puts them ba
   const report = await repo.git('rev-parse', 'HEAD');
   const undone = await project.run(['session', 'undo']);
   expect(undone.stdout).toMatch(/^4 files of turn 01 taken back, undo [0-9a-f]{10}\n$/);
-  expect(undone.stderr).toContain('Back: teddy session undo 01\n');
+  expect(undone.stderr).toContain('Back: teddy undo 01\n');
   expect(await code()).toEqual(before);
   expect(await repo.list('.')).not.toContain('deep');
   expect((await stat(join(repo.root, 'run.sh'))).mode & 0o111).toBe(0);

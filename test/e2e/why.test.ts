@@ -59,7 +59,7 @@ Landed    ${landed}, by Ada Example on ${time}: Try it
 Replaced
     - two
 
-Next: teddy session show 01 -s ${session}
+Next: teddy show 01 -s ${session}
 $`,
     ),
   );
@@ -186,10 +186,10 @@ test('why names the line of the turn where another line of the session has a tur
     expect(await project.ok(...next.split(' '))).toContain(`CREATE ${path}: SUCCESS`);
     return next;
   };
-  expect(await seen('other.txt')).toBe(`session show 02 -s ${id}`);
+  expect(await seen('other.txt')).toBe(`teddy show 02 -s ${id}`);
   await repo.git('switch', '--quiet', 'mine');
   expect(await seen('two.txt')).toBe('session show 02 -s mine');
-  expect(await seen('one.txt')).toBe(`session show 01 -s ${id}`);
+  expect(await seen('one.txt')).toBe(`teddy show 01 -s ${id}`);
   expect(JSON.parse(await project.ok('why', 'two.txt', '--json'))).toMatchObject({ stories: [{ selector: 'mine' }] });
   const report = (await repo.git('rev-parse', 'HEAD')).trim();
   await repo.git('switch', '--quiet', '--detach', 'main');

@@ -69,7 +69,7 @@ test('a session in a work tree of its own leaves this one alone, and says where 
   const root = await realpath(join(directory, '../../..'));
   const branch = `teddy/${directory.split('/').at(-1)}`;
   expect(made.stderr).toContain(`Created the branch ${branch} and its work tree ${root}.\n`);
-  expect(made.stderr).toContain(`Next: cd ${root} && teddy session plan -m "what you want"\n`);
+  expect(made.stderr).toContain(`Next: cd ${root} && teddy plan -m "what you want"\n`);
   expect(await openScratchRepository(root).git('status', '--short', '--branch')).toBe(`## ${branch}`);
   expect(await openScratchRepository(root).list('.teddy/sessions')).toEqual([branch.slice('teddy/'.length)]);
   await project.refuses('USAGE', 2, ['session', 'new', 'x', '--worktree', '--no-switch']);
@@ -112,7 +112,7 @@ test.each([
   await project.ok('session', 'execute', '-s', session, '-y');
   const landed = await project.run(['session', 'land', '-s', session], { cwd });
   const [, next = ''] = /^Next, when you are done with it: (.*)$/m.exec(landed.stderr) ?? [];
-  const leave = `teddy worktree remove teddy/${session} && teddy session archive ${session}`;
+  const leave = `teddy worktree remove teddy/${session} && teddy archive ${session}`;
   expect(next).toBe(isInside ? `cd ${repo.root} && ${leave}` : leave);
   const refused = await project.run(['session', 'archive', session], { cwd });
   expect(refused).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('[LINE_CHECKED_OUT]') as string });

@@ -134,7 +134,7 @@ async function branch(project: Project, { ref, oid }: { ref: RefName; oid: Oid }
   await project.repository.store.updateRefs([made], 'branch');
 }
 
-/** Does the work of `teddy session archive`: archived commits are never lost to it. */
+/** Does the work of `teddy archive`: archived commits are never lost to it. */
 async function archive(project: Project, { ref, oid }: { ref: RefName; oid: Oid }): Promise<void> {
   const { store } = project.repository;
   const [kept] = await store.listRefs(archiveRef(ref));

@@ -1,5 +1,5 @@
 /**
- * `session export --format agent-trace`: the authors of the lines in a session's files, read by an independent reader.
+ * `teddy export --format agent-trace`: the authors of the lines in a session's files, read by an independent reader.
  * On real git.
  */
 import { execFileSync } from 'node:child_process';

@@ -251,7 +251,7 @@ test('a log that cannot be written leaves the landing intact, and a warning name
   expect(await repo.git('rev-parse', 'main')).toBe(commit);
   expect(said).toEqual([
     'The landing has no authorship log: refs/notes/ai kept moving, or is not a notes ref. ' +
-      `To add it: \`teddy session land -s teddy/${session} --onto main\``,
+      `To add it: \`teddy land -s teddy/${session} --onto main\``,
   ]);
   expect(await repo.git('rev-parse', 'refs/notes/ai')).toBe(blob);
   await repo.git('update-ref', '-d', 'refs/notes/ai');

@@ -161,7 +161,7 @@ describe('a line that is missing from the clone', () => {
       const tip = (await repo.git('rev-parse', line)).slice(0, 10);
       expect(found).toMatchObject({ ok: false, text: 'Nothing differs, but not everything is proven.', faults: [] });
       expect(found.unproven).toEqual([
-        `${session} has not been pushed as far as ${tip} (no remote has it). Push the session: \`teddy session push -s ${session}\``,
+        `${session} has not been pushed as far as ${tip} (no remote has it). Push the session: \`teddy push -s ${session}\``,
       ]);
       expect((await check('pr', {}, there, false)).ok).toBe(true);
       const unseen = { ok: false, text: '1 landing could not be checked against the requirements.' };

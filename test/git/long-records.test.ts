@@ -104,12 +104,10 @@ test('a message of 30 MB is cut', async () => {
   const transcript = [user('u1', long), user('u2', 'And this')].map(encodeRecord).join('');
   const commit = await withFile('transcript.jsonl', transcript);
   const { shown, review } = await print(commit);
-  expect(shown).toContain(
-    `[29,737,856 more characters are left out; \`teddy session show 01 -s ${commit} --json\` has them]`,
-  );
+  expect(shown).toContain(`[29,737,856 more characters are left out; \`teddy show 01 -s ${commit} --json\` has them]`);
   expect(shown).toContain('\nLeft out\n  29,737,856 characters of transcript.jsonl. All of it: `git show ');
   expect(shown).toContain('And this');
-  expect(review).toContain('29,998,010 more characters: `teddy session show 01 -s ');
+  expect(review).toContain('29,998,010 more characters: `teddy show 01 -s ');
   expect(review).toContain('Left out: 29,737,856 characters of transcript.jsonl.');
   for (const text of [shown, review]) expect(printed(text)).toBe(transcript);
 

@@ -70,7 +70,7 @@ describe('getting in', () => {
     expect(first.text).toBe('');
     const again = await server.call('GET', path, undefined, { Authorization: undefined, ...html });
     expect(again).toMatchObject({ status: 401, headers: { 'content-type': 'text/html; charset=UTF-8' } });
-    expect(again.text).toContain('<code>teddy session view</code>');
+    expect(again.text).toContain('<code>teddy view</code>');
     expect(again.headers['set-cookie']).toBeUndefined();
   });
 
@@ -97,7 +97,7 @@ describe('getting in', () => {
     for (const path of ['/', page, `${page}/live`, '/nothing']) {
       const seen = await browse('GET', path, undefined, { Cookie: undefined, ...html });
       expect(seen).toMatchObject({ status: 401, headers: { 'content-type': 'text/html; charset=UTF-8' } });
-      expect(seen.text).toContain('<code>teddy session view</code>');
+      expect(seen.text).toContain('<code>teddy view</code>');
       expect(seen.text).not.toContain(session);
       expect(seen.headers['www-authenticate']).toBeUndefined();
       const told = await browse('GET', path, undefined, { Cookie: undefined });

@@ -70,8 +70,8 @@ describe('plan_submit', () => {
     expect((await readLine(project.repository.store, await project.tipOf(line))).latest).toMatchObject({
       status: 'planned',
     });
-    expect(text).toContain(`teddy session show 01 -s ${line}`);
-    expect(text).toContain(`teddy session approve 01 -s ${line} --sha256 ${String(answer['planSha256']).slice(0, 12)}`);
+    expect(text).toContain(`teddy show 01 -s ${line}`);
+    expect(text).toContain(`teddy approve 01 -s ${line} --sha256 ${String(answer['planSha256']).slice(0, 12)}`);
     expect(text).toContain('Nothing was run.');
     expect(await project.read('made.txt')).toBe(null);
   });
@@ -87,12 +87,12 @@ describe('plan_submit', () => {
     await start(project);
     expect(await submit({ session })).toMatchObject({ session, turn: '01' });
     expect(await mcp.refuses('plan_submit', { plan: markdown, message: 'Again', session })).toMatch(
-      /^TURN_OPEN: Turn 01 of[^]*teddy session show 01 -s/,
+      /^TURN_OPEN: Turn 01 of[^]*teddy show 01 -s/,
     );
     await judge('rejected', session);
     expect(await submit({ session })).toMatchObject({ turn: '02' });
     const { text } = await mcp.call('plan_verdict', { session: line, turn: '02' });
-    expect(text).toContain(`teddy session approve 02 -s ${line}\n`);
+    expect(text).toContain(`teddy approve 02 -s ${line}\n`);
     await judge('approved', session);
     await submit({ session, plan: planOf([create('a.txt')]) });
     expect(await mcp.refuses('plan_submit', { plan: markdown, message: 'Again', session })).toContain('PLAN_PENDING');

@@ -313,7 +313,7 @@ describe('a server error', () => {
     const { error, requests, url } = await failureWith(...Array<ServerAnswer>(4).fill({ status }));
     expect({ code: error.code, requests }).toEqual({ code, requests: count });
     expect(error.message).toMatch(new RegExp(`at ${url} answered ${status} \\(request [\\w-]+\\): The server failed`));
-    expect(error.hint).toContain('`teddy session plan` without -m tries again; the message is kept.');
+    expect(error.hint).toContain('`teddy plan` without -m tries again; the message is kept.');
   });
 
   test('is retried until it is over: two failures, then the answer', async () => {

@@ -110,7 +110,7 @@ const ofLine = [
   'session diff 01 02 -s LINE --json',
   'session show -s LINE',
   'status -s LINE',
-  ...formats.map((format) => `session history LINE --format ${format}`),
+  ...formats.map((format) => `teddy history LINE --format ${format}`),
 ];
 
 const ofTurn = ['session show TURN -s LINE', 'session show TURN -s LINE --json'];
@@ -138,8 +138,8 @@ async function readCommands(
   }
   for (const { name } of lines.slice(0, 3)) {
     const directory = mkdtempSync(join(tmpdir(), 'teddy-oracle-'));
-    await run(`session export -s ${name} --dir ${directory}`);
-    readings.delete(`teddy session export -s ${name} --dir ${directory}`);
+    await run(`teddy export -s ${name} --dir ${directory}`);
+    readings.delete(`teddy export -s ${name} --dir ${directory}`);
     for (const file of readdirSync(directory, { recursive: true, encoding: 'utf8' }).toSorted())
       if (statSync(join(directory, file)).isFile())
         readings.set(`export --dir ${name}: ${file}`, readFileSync(join(directory, file), 'utf8'));

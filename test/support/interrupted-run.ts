@@ -1,5 +1,5 @@
 /**
- * A `session execute` that is ended with SIGKILL while a command of its plan runs, and a `session chat` in its command.
+ * A `teddy execute` that is ended with SIGKILL while a command of its plan runs, and a `teddy chat` in its command.
  *
  *   await project.plan(planOf(createAction('a.txt', 'A\n'), executeAction(`echo x > b.txt; ${waitHere}`)));
  *   const group = await killRun(project); // the command still runs

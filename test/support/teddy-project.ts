@@ -20,11 +20,11 @@ export interface TeddyVerbs {
   ok(...args: string[]): Promise<string>;
   /** Expects this error, a hint, the exit code, and an unchanged repository; returns stderr. */
   refuses(code: string, exitCode: number, args: string[], options?: Partial<RunOptions>): Promise<string>;
-  /** Runs `session new`, and returns the session's id. */
+  /** Runs `teddy new`, and returns the session's id. */
   begin(name: string, ...args: string[]): Promise<string>;
   /** Plans a turn that is answered with this text, without asking a model. */
   plan(answer: string, message?: string, ...args: string[]): Promise<RunResult>;
-  /** Returns the branch's last report, as `session show --json` prints it. */
+  /** Returns the branch's last report, as `teddy show --json` prints it. */
   report(turn?: string): Promise<ShownReport>;
 }
 
@@ -72,7 +72,7 @@ afterAll(async () => {
 });
 
 /**
- * A project in which HEAD is on a session of this name, and its id; `session new` is run once for all tests in a file.
+ * A project in which HEAD is on a session of this name, and its id; `teddy new` is run once for all tests in a file.
  */
 export async function openBegun(
   name: string,

@@ -87,7 +87,7 @@ export async function askMemos(terminal: Terminal, signal: AbortSignal, changes:
   }
   const question = terminal.style('bold', 'Change these memos? [y,n,q,?] ', 'stderr');
   return askYesNo(terminal, signal, question, {
-    hint: 'The plan is still pending: `teddy session execute`.',
+    hint: 'The plan is still pending: `teddy execute`.',
     endIsNo: false,
     help: 'y  accept them: teddy includes them in every session\nn  leave the memos as they are, and continue with the plan',
   });

@@ -19,7 +19,7 @@ export async function askMessage(
     throw new TeddyError(
       'INTERRUPTED',
       'You interrupted before you entered a message.',
-      'To say it later: `teddy session plan -m "..."`.',
+      'To say it later: `teddy plan -m "..."`.',
     );
   const answer = line?.trim() ?? '';
   const message = answer === 'e' ? await editMessage(terminal.context, project) : answer;

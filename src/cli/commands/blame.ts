@@ -33,7 +33,7 @@ export class WhyCommand extends LineCommand {
       outcome, what the line replaced, and where it landed. A line that somebody wrote by hand is attributed to that
       person and commit. Without a line number, it explains all lines of the file.
 
-      teddy follows \`session land\`, undone turns, renamed files, archived sessions, and the sessions of captured
+      teddy follows \`teddy land\`, undone turns, renamed files, archived sessions, and the sessions of captured
       agents. If a commit names no session (a squash by a forge, or a commit of what an agent left in the work tree),
       teddy finds the session by content and marks it as such. If nothing proves where a line came from, it is reported
       as unknown. Uncommitted lines, including those of new files, are looked up in the newest snapshot of an agent's

@@ -2,7 +2,6 @@
 import type { RootCommand } from '@bomb.sh/tab';
 import { openProject } from '../../app.ts';
 import { TeddyError } from '../../errors.ts';
-import { shortForms } from '../arguments.ts';
 import { readWorkingDirectory, type CliContext } from '../context.ts';
 import { describeGroup } from './help.ts';
 import { parameter, TeddyCommand, type Terminal, usage } from '../teddy-command.ts';
@@ -76,13 +75,12 @@ export async function completeWords(context: CliContext, pages: CommandPage[]): 
   const { RootCommand } = await import('@bomb.sh/tab');
   const root = new RootCommand();
   const sessions = await listSessionNames(context);
-  const short = pages.flatMap((page) => {
-    const name = shortForms.find((one) => page.path === `teddy session ${one}`);
-    return name === undefined ? [] : [{ ...page, path: `teddy ${name}` }];
-  });
+  const long = pages.flatMap((page) =>
+    page.group === 'session' ? [{ ...page, path: page.path.replace('teddy', 'teddy session') }] : [],
+  );
   let takesFile = false;
   const offered = { sessions, offerFiles: () => void (takesFile = true) };
-  for (const page of [...pages, ...short]) describeCommand(root, page, offered);
+  for (const page of [...pages, ...long]) describeCommand(root, page, offered);
   const words = context.words.slice(context.words[1] === '--' ? 2 : 1);
   const output = collectOutput(() => root.parse(words));
   // The tab package always reports that no files are offered.
@@ -96,7 +94,7 @@ function describeCommand(
   { sessions, offerFiles }: { sessions: string[]; offerFiles: () => void },
 ): void {
   const name = path.split(' ').slice(1).join(' ');
-  // The tab package finds `session plan` only if `session` exists.
+  // The tab package finds `teddy plan` only if `session` exists.
   const [family = ''] = name.split(' ');
   if (!root.commands.has(family)) root.command(family, describeGroup(family));
   const command = root.command(name, description ?? '');

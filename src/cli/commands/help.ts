@@ -14,8 +14,6 @@ The core loop
                                     \`teddy\` alone does the same
   teddy why <file>:<line>           show who asked for this line, and why
   teddy blame <file>                show the same for all lines of a file
-  teddy chat, ask, list, log, show, search, view, approve, reject
-                                    short for \`teddy session chat\`, ...
 `;
 
 /** The title of each group, and a note printed after its commands. */
@@ -33,8 +31,8 @@ empty to remove it) and memos.yaml.`,
   },
   worktree: {
     title: 'linked work trees, for several sessions side by side',
-    note: `\`teddy session new\`, \`plan\` and \`execute\` create them with --worktree;
-\`teddy session list --all\` shows where each session is checked out.`,
+    note: `\`teddy new\`, \`plan\` and \`execute\` create them with --worktree;
+\`teddy list --all\` shows where each session is checked out.`,
   },
   write: {
     title: 'large files as plain text, checked, and committed once',
@@ -56,7 +54,7 @@ where you are in a session. \`teddy doctor\` reports which are installed.`,
   },
 };
 
-const coreLoop = ['new', 'plan', 'execute', 'land'].map((name) => `teddy session ${name}`);
+const coreLoop = ['new', 'plan', 'execute', 'land'].map((name) => `teddy ${name}`);
 const [column, width] = [36, 80];
 
 /** Returns null when the words name neither teddy itself nor a group. Calls `listCommands` to get a group's commands. */
@@ -68,7 +66,7 @@ export async function findGroupHelp(
   if (name === '' || name === 'help') return renderSummary(await listCommands());
   const group = Object.hasOwn(groups, name) ? groups[name] : undefined;
   if (group === undefined) return null;
-  const pages = (await listCommands()).filter(({ path }) => path.startsWith(`teddy ${name} `));
+  const pages = (await listCommands()).filter((page) => page.group === name);
   const core = coreLoop.flatMap((path) => pages.find((page) => page.path === path) ?? []);
   const others = pages.filter((page) => !core.includes(page));
   const headingOf = ({ category = '' }: CommandPage) => category.trim();
@@ -86,10 +84,12 @@ export async function findGroupHelp(
 /** Renders `teddy --help`: the core loop, the groups with their commands' names, and all other commands. */
 export function renderSummary(pages: readonly CommandPage[]): string {
   const toGroup = ([name, { title }]: [string, { title: string }]) => {
-    const words = pages.flatMap(({ path }) => (path.startsWith(`teddy ${name} `) ? [path.split(' ')[2] ?? ''] : []));
+    const words = pages.flatMap(({ path, group }) =>
+      group === name ? [path.split(' ')[name === 'session' ? 1 : 2] ?? ''] : [],
+    );
     return toRow(`teddy ${name} ...`, `${title}: ${[...new Set(words)].join(', ')}`);
   };
-  const isOther = ({ path }: CommandPage) => path.split(' ').length === 2 && !coreLoopRows.includes(`\n  ${path} `);
+  const isOther = ({ path, group }: CommandPage) => group === '' && !coreLoopRows.includes(`\n  ${path} `);
   return [
     coreLoopRows,
     'Groups',

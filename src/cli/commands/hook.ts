@@ -98,9 +98,7 @@ export class HookCommand extends TeddyCommand {
         terminal.say(`${terminal.style(['red', 'bold'], 'error:', 'stderr')} A teddy hook stopped the push.`);
         for (const finding of findings) terminal.say(toVisible(finding));
         const hint = terminal.style('cyan', 'hint:', 'stderr');
-        terminal.say(
-          `${hint}  \`teddy session verify <branch>\` shows everything; \`git push --no-verify\` pushes anyway.`,
-        );
+        terminal.say(`${hint}  \`teddy verify <branch>\` shows everything; \`git push --no-verify\` pushes anyway.`);
         return 1;
       }),
     );
@@ -109,18 +107,18 @@ export class HookCommand extends TeddyCommand {
 
 function renderPlace({ session, line, turn }: LinePosition): string {
   const where = line === null ? `session ${session}` : `${line}, a branch of session ${session}`;
-  if (turn === null) return `teddy: ${where}, no turn yet; next: teddy session plan -m <message>`;
+  if (turn === null) return `teddy: ${where}, no turn yet; next: teddy plan -m <message>`;
   const [state, next] = {
     open: turn.hasMessage ? ['is waiting for an answer', 'resume'] : ['has no message yet', 'plan -m <message>'],
     planned: ['has a plan to execute', 'execute'],
     closed: ['is done', 'plan -m <message>'],
   }[turn.status];
-  return `teddy: ${where}, turn ${turn.turn} ${state}; next: teddy session ${next}`;
+  return `teddy: ${where}, turn ${turn.turn} ${state}; next: teddy ${next}`;
 }
 
 function renderRewritten({ entry: { kind, session, turn } }: RewrittenEntry): string {
   const place = turn === null ? '' : `turn ${turn} of `;
-  return `This replaced an entry (${place}session ${session}: ${kind}). Entries must not change: \`teddy session verify\` will report a fault.`;
+  return `This replaced an entry (${place}session ${session}: ${kind}). Entries must not change: \`teddy verify\` will report a fault.`;
 }
 
 const shownFindings = 10;

@@ -6,7 +6,7 @@ export class InitCommand extends TeddyCommand {
     category: 'Once',
     description: 'Set up what all sessions in a repository share.',
     details:
-      'Creates the branch `teddy/global` with `global.context` and an empty `memos.yaml`, unless it exists. `teddy session new` does this too.',
+      'Creates the branch `teddy/global` with `global.context` and an empty `memos.yaml`, unless it exists. `teddy new` does this too.',
     examples: [['Prepare a repository', '$0 init']],
   });
 

@@ -18,7 +18,7 @@ export class ServeCommand extends TeddyCommand {
       then finished. GET /openapi.json describes the calls. Each needs the token in \`.git/teddy/server.json\`, which
       only you can read: Authorization: Bearer <token>.
 
-      To look at sessions in a browser, run \`teddy session view\`; it opens the pages with a link that works once.
+      To look at sessions in a browser, run \`teddy view\`; it opens the pages with a link that works once.
       The pages update live; from there you can send a message, and run or refuse a plan.
 
       A voice front end or an editor adds messages with POST /api/sessions/<session>/entries, follows a session with
@@ -52,7 +52,7 @@ export class ServeCommand extends TeddyCommand {
     else terminal.print(`${server.url}\n`);
     // Prints this as one line, because the JSON log follows.
     const token = `The token is in ${toVisible(project.servers.path)}.`;
-    terminal.say(`${token} \`teddy session view\` opens the pages in a browser. Ctrl-C stops the server.`);
+    terminal.say(`${token} \`teddy view\` opens the pages in a browser. Ctrl-C stops the server.`);
     await untilAborted(signal);
     await server.stop();
     return 0;

@@ -89,11 +89,11 @@ function listWaysOut({ verified, squashes, landings, approval }: CheckedChange):
       violations.flatMap(({ rule, turn }) => (rule === 'approval' ? [{ session, turn }] : [])),
     );
   const who = approval?.needed === 'others' ? 'Somebody who did not write the message: ' : '';
-  const approvals = lacking.map(({ session, turn }) => `${who}\`teddy session approve ${turn} -s ${session}\`.`);
-  const pushes = lacking.map(({ session }) => `Then \`teddy session push -s ${session}\`.`);
+  const approvals = lacking.map(({ session, turn }) => `${who}\`teddy approve ${turn} -s ${session}\`.`);
+  const pushes = lacking.map(({ session }) => `Then \`teddy push -s ${session}\`.`);
   const ways = squashes.map(
     ({ commit, session }) =>
-      `Remove ${commit.slice(0, 10)}, and land the code without \`.teddy/\`: \`teddy session land ${session}\`.`,
+      `Remove ${commit.slice(0, 10)}, and land the code without \`.teddy/\`: \`teddy land ${session}\`.`,
   );
   const isByHand = landings.some(({ unproven, isUnseen }) => unproven.length > 0 && !isUnseen);
   const byHand = 'Nothing proves what a person merged: review these files, and let them pass with `--no-strict`.';
@@ -114,7 +114,7 @@ export function renderChecked(checked: CheckedChange, verdict: Verdict, terminal
     ...landings.map((landing) => renderLanding(landing, terminal)),
     ...[...listMergeable(checked)].map(
       (session) =>
-        `note: if this change is merged, the session files of ${session} are merged too. \`teddy session land ${session}\` lands only its code.\n`,
+        `note: if this change is merged, the session files of ${session} are merged too. \`teddy land ${session}\` lands only its code.\n`,
     ),
     ...squashes.map(
       ({ commit, session }) =>

@@ -29,7 +29,7 @@ export function renderEffect(effect: Effect, title: string): string {
   return [...place, ...env, ...script].map(toVisible).join('\n');
 }
 
-/** Renders the result of `session undo`, for the user and for a program. */
+/** Renders the result of `teddy undo`, for the user and for a program. */
 export function toUndoneJson({ line, turn, isRedo, commit, restored, left }: Undone): object {
   return { session: line.session, line: shortRef(line.ref), turn, redo: isRedo, commit, restored, left };
 }
@@ -42,5 +42,5 @@ export function showUndone(terminal: Terminal, { turn, isRedo, commit, restored,
   const files = `${restored.length} ${restored.length === 1 ? 'file' : 'files'}`;
   terminal.print(`${files} of turn ${turn} ${isRedo ? 'put back' : 'taken back'}, undo ${commit.slice(0, 10)}\n`);
   terminal.say(`See it: git show ${commit.slice(0, 10)}`);
-  terminal.say(`Back: teddy session undo ${turn}${option}`);
+  terminal.say(`Back: teddy undo ${turn}${option}`);
 }

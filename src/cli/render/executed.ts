@@ -1,4 +1,4 @@
-/** Renders the result of `session execute` after the turn closes, for the user and for a program. */
+/** Renders the result of `teddy execute` after the turn closes, for the user and for a program. */
 import { exitCodes } from '../../errors.ts';
 import { countOf } from '../../session/spending/describe-spending.ts';
 import { describeNotRun } from '../../plan/report/report.ts';
@@ -70,7 +70,7 @@ export function showRolledBack(
 ): void {
   const option = selector === undefined ? '' : ` -s ${toShellWord(selector)}`;
   terminal.print(`Rolled back turn ${turn} of ${session}: restored ${countOf(restored.length, 'file')}.\n`);
-  terminal.say(`The plan is pending again: teddy session execute${option}`);
+  terminal.say(`The plan is pending again: teddy execute${option}`);
 }
 
 /** Suggests what the user can do after the last execution. `option` names the line in a command. */
@@ -85,7 +85,7 @@ export function showNext(
   if (isSuccess) terminal.say(`See it: git show ${commit.slice(0, 10)}`);
   const goesOn = isSuccess ? namesNext : stopped?.reason === 'no_plan';
   if (!goesOn && !isSuccess) terminal.say('The model sees the report with your next message.');
-  if (goesOn || !isSuccess) terminal.say(`Next: teddy session plan${option} -m "..."`);
+  if (goesOn || !isSuccess) terminal.say(`Next: teddy plan${option} -m "..."`);
 }
 
 function showStop(terminal: Terminal, stopped: ReplanStop): void {

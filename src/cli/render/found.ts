@@ -1,4 +1,4 @@
-/** Renders the turns that `session search` found: turn by turn for a terminal, line by line for a pipe. */
+/** Renders the turns that `teddy search` found: turn by turn for a terminal, line by line for a pipe. */
 import { cutLine } from '../../session/text/text-pattern.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
 import type { FoundMatch, FoundTurn } from '../../workflow/review/search-sessions.ts';

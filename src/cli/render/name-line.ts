@@ -23,10 +23,9 @@ export function toLineOption({ repository }: Project, line: NamedLine): string {
 
 /** Returns the command that executes the line's plan from here. Execution needs files, and HEAD on the line. */
 export async function toExecuteCommand(project: Project, line: NamedLine): Promise<string> {
-  if (line.workspace !== null) return `teddy session execute${toLineOption(project, line)}`;
-  if (project.repository.workspace === null)
-    return `teddy session execute -s ${toShellWord(shortRef(line.ref))} --worktree`;
-  return `${await findWayTo(project, line)} && teddy session execute`;
+  if (line.workspace !== null) return `teddy execute${toLineOption(project, line)}`;
+  if (project.repository.workspace === null) return `teddy execute -s ${toShellWord(shortRef(line.ref))} --worktree`;
+  return `${await findWayTo(project, line)} && teddy execute`;
 }
 
 /** The session's ID names its main line. */

@@ -1,4 +1,4 @@
-/** Renders `session execute --dry-run`: each action with its effect, then one diff per file. */
+/** Renders `teddy execute --dry-run`: each action with its effect, then one diff per file. */
 import { equalBytes } from '../../session/text/bytes.ts';
 import type { Effect, WriteEffect } from '../../plan/effects/effect.ts';
 import type { EditMatch } from '../../plan/match/match.ts';
@@ -37,8 +37,8 @@ export function showFindings(terminal: Terminal, { problems, actions }: PlanPrev
     );
   terminal.say(
     problems.length === 0
-      ? 'Nothing was changed. To run it: teddy session execute'
-      : 'Nothing was changed. The plan is not valid: teddy session execute would only record that in its report.',
+      ? 'Nothing was changed. To run it: teddy execute'
+      : 'Nothing was changed. The plan is not valid: teddy execute would only record that in its report.',
   );
 }
 

@@ -35,8 +35,8 @@ export function renderAnnotations({ turns }: ReplayedLine): string {
   const differences = turns.flatMap((turn) => turn.differences);
   const open = turns.flatMap(({ unproven }) => unproven);
   const lines = [
-    ...cut(differences, renderAnnotation, (rest) => `::error title=teddy session replay::${rest} more differences`),
-    ...cut(open, renderWarning, (rest) => `::warning title=teddy session replay::${rest} more paths are not proven`),
+    ...cut(differences, renderAnnotation, (rest) => `::error title=teddy replay::${rest} more differences`),
+    ...cut(open, renderWarning, (rest) => `::warning title=teddy replay::${rest} more paths are not proven`),
   ];
   return lines.map((line) => `${line}\n`).join('');
 }

@@ -5,7 +5,7 @@ import { describeActions, describeOpen, describePlace } from './replay.ts';
 export function renderReplayJunit(lines: readonly ReplayedLine[]): string {
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuites name="teddy session replay" ${renderCounts(lines.flatMap(({ turns }) => turns))}>`,
+    `<testsuites name="teddy replay" ${renderCounts(lines.flatMap(({ turns }) => turns))}>`,
     ...lines.flatMap(renderSuite),
     '</testsuites>',
     '',

@@ -98,7 +98,7 @@ export function cutTo(text: string, max: number): string {
 function noteLong(message: string, { turn }: ReviewedTurn, session: string): string {
   const more = countWhole(message) - message.length + [...message].length - maxMessage;
   if (more <= 0) return '';
-  return `\n\n${formatCount(more)} more characters: \`teddy session show ${turn} -s ${session}\`.`;
+  return `\n\n${formatCount(more)} more characters: \`teddy show ${turn} -s ${session}\`.`;
 }
 
 /** Returns lines such as `3. EXECUTE npm test: FAILURE, exit 1, 1.2 s (why)`. */

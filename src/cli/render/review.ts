@@ -146,9 +146,7 @@ function renderTable({ commits, session }: ReviewedLine, turns: readonly Row[]):
   const rows = [...ownRows(null), ...turns.flatMap((turn) => [renderRow(turn), ...ownRows(turn.turn)])];
   const { kept, leftOut } = keepNewest(rows, maxTableCharacters);
   const note =
-    leftOut === 0
-      ? []
-      : [`| | ${countOf(leftOut, 'older row')} omitted for length: \`teddy session log ${session}\` | | |`];
+    leftOut === 0 ? [] : [`| | ${countOf(leftOut, 'older row')} omitted for length: \`teddy log ${session}\` | | |`];
   return ['| turn | message | plan | outcome |', '| --- | --- | --- | --- |', ...note, ...kept].join('\n');
 }
 
@@ -172,7 +170,7 @@ function renderDetails(review: ReviewedLine, read: readonly ShownTurn[], room: n
     leftOut === 0
       ? []
       : [
-          `The details of ${names} are omitted for length. They are in the session: \`teddy session show ${last} -s ${toTarget(review)}\`.`,
+          `The details of ${names} are omitted for length. They are in the session: \`teddy show ${last} -s ${toTarget(review)}\`.`,
         ];
   return turns.length === 0 ? '' : ['## Turns', ...note, ...kept].join('\n\n');
 }
@@ -202,11 +200,11 @@ function renderCommands({ session, line, turns }: ReviewedLine): string {
     'Every step is a commit on this branch; nothing but git is needed to read it. With `teddy`:',
     '',
     '```sh',
-    `teddy session log ${session} --graph      # all steps, and the session's branches`,
-    `teddy session show ${last} -s ${name}`,
-    `teddy session diff ${last} -s ${name}      # compared with the turn before`,
-    `teddy session verify ${name}      # is the record complete and consistent?`,
-    `teddy session replay ${name}      # does running the plans again give the same code?`,
+    `teddy log ${session} --graph      # all steps, and the session's branches`,
+    `teddy show ${last} -s ${name}`,
+    `teddy diff ${last} -s ${name}      # compared with the turn before`,
+    `teddy verify ${name}      # is the record complete and consistent?`,
+    `teddy replay ${name}      # does running the plans again give the same code?`,
     '```',
   ].join('\n');
 }

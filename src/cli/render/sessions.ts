@@ -1,4 +1,4 @@
-/** Renders the rows of `session list`: chooses, orders and sizes them. */
+/** Renders the rows of `teddy list`: chooses, orders and sizes them. */
 import type { SessionId } from '../../names.ts';
 import type { ListedSession, SessionWorkTree } from '../../workflow/review/list-sessions.ts';
 import type { Style, Terminal } from '../terminal.ts';

@@ -53,7 +53,7 @@ export function showShared(
   for (const line of done) terminal.print(`${renderLine(terminal, line, dryRun)}\n`);
   for (const note of notes) terminal.say(`${terminal.style('yellow', 'note:', 'stderr')} ${toVisible(note)}`);
   for (const line of lines) if (line.did.length === 0) printLeft(terminal, line, name);
-  printLeftOut(terminal, leftOut, `teddy session ${verb} ${name}`, selector);
+  printLeftOut(terminal, leftOut, `teddy ${verb} ${name}`, selector);
   printMonthsLeft(terminal, monthsLeft, verb, name);
   // After a dry run, the remote may refuse the command because there is more to pull.
   if (verb === 'pull' && !(dryRun && done.length > 0)) printAhead(terminal, shared, selector);
@@ -76,15 +76,15 @@ function printLeft(terminal: Terminal, { ref, session, standing, problem }: Shar
   if (problem !== null) return;
   const name = toLabel(ref);
   const word = toShellWord(session ?? name);
-  const again = `teddy session push ${remote} -s ${word}`;
+  const again = `teddy push ${remote} -s ${word}`;
   if (standing === 'gone') terminal.say(`${name} was deleted on ${remote}, but kept here. To send it again: ${again}`);
   if (standing === 'archived-there')
     terminal.say(
-      `${name} was archived on ${remote}, but kept here. To archive it: teddy session archive ${word}; to send it again: ${again}`,
+      `${name} was archived on ${remote}, but kept here. To archive it: teddy archive ${word}; to send it again: ${again}`,
     );
   if (standing === 'archived-here')
     terminal.say(
-      `${remote} still has ${name}. To archive the whole session, and delete it there: teddy session archive ${word} --remote=${remote}`,
+      `${remote} still has ${name}. To archive the whole session, and delete it there: teddy archive ${word} --remote=${remote}`,
     );
   if (standing === 'renamed') terminal.say(`${remote} has ${name}, which has another name here.`);
 }
@@ -107,7 +107,7 @@ function printMonthsLeft(terminal: Terminal, months: readonly string[], verb: st
   const [newest] = months;
   if (newest === undefined) return;
   terminal.say(
-    `Archived sessions from ${nameSome(months)} were not fetched from ${remote}. To fetch those from one month: teddy session ${verb} ${remote} --all --archive ${newest}`,
+    `Archived sessions from ${nameSome(months)} were not fetched from ${remote}. To fetch those from one month: teddy ${verb} ${remote} --all --archive ${newest}`,
   );
 }
 
@@ -121,7 +121,7 @@ function printAhead(terminal: Terminal, { remote, session, lines }: Shared, sele
   const name = toVisible(remote.label);
   const many = ahead.length === 1 ? '1 line has' : `${ahead.length} lines have`;
   const scope = selector !== undefined ? ` -s ${toShellWord(selector)}` : session === null ? ' --all' : '';
-  terminal.say(`${many} something that ${name} lacks: teddy session push ${name}${scope}`);
+  terminal.say(`${many} something that ${name} lacks: teddy push ${name}${scope}`);
 }
 
 /** Names a ref as git does: `archive/...` for a line that survives without a branch. */

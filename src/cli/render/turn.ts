@@ -60,7 +60,7 @@ export function describeAsides({ thoughts, notes }: ShownTurn['asides'], session
     ...(thoughts === 0 ? [] : [thoughts === 1 ? '1 thought' : `${formatCount(thoughts)} thoughts`]),
     ...(notes === 0 ? [] : [notes === 1 ? '1 note' : `${formatCount(notes)} notes`]),
   ];
-  return counts.length === 0 ? null : `${counts.join(' and ')} (\`teddy session view ${session}\`)`;
+  return counts.length === 0 ? null : `${counts.join(' and ')} (\`teddy view ${session}\`)`;
 }
 
 /** Returns, for example, `gpt-5 (openai), agent pathfinder`. */
@@ -113,7 +113,7 @@ function toUsual({ messages, plan, reply, replyIsPartial }: ShownTurn): Titled[]
 function cutLong(text: string, { turn, line }: ShownTurn): string {
   if (text.length <= maxShownText) return text.trimEnd();
   const more = formatCount(countWhole(text) - maxShownText);
-  const command = `teddy session show ${turn} -s ${toShellWord(line)} --json`;
+  const command = `teddy show ${turn} -s ${toShellWord(line)} --json`;
   return `${text.slice(0, maxShownText)}\n[${more} more characters are left out; \`${command}\` has them]`;
 }
 

@@ -107,7 +107,7 @@ export function renderWhy(terminal: Terminal, why: Why): string {
   const rest = more > 0 ? [`And ${more} more. All lines: teddy blame ${path}${rev}`] : [];
   if (parts.length === 0) rest.push(`${path} is empty.`);
   const first = stories.find(({ shown }) => shown !== null)?.shown;
-  if (first != null) rest.push(`Next: teddy session show ${first.turn} -s ${toVisible(toShellWord(first.selector))}`);
+  if (first != null) rest.push(`Next: teddy show ${first.turn} -s ${toVisible(toShellWord(first.selector))}`);
   return `${[...parts, ...rest.map((row) => `${row}\n`)].join('\n')}`;
 }
 

@@ -43,6 +43,6 @@ function refuseIf(isFault: boolean, at: number, fault: string): void {
   throw new TeddyError(
     'HISTORY_INVALID',
     `The request would be invalid: in message ${at}, ${fault}.`,
-    'Nothing was sent. This is a bug in teddy: please report it with the output of `teddy session history --format jsonl`.',
+    'Nothing was sent. This is a bug in teddy: please report it with the output of `teddy history --format jsonl`.',
   );
 }

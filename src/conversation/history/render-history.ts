@@ -83,6 +83,6 @@ export function noTurnFromError(session: SessionId, from: TurnName): TeddyError 
   return new TeddyError(
     'UNKNOWN_TURN',
     `${session} has no turn ${from} and none after it.`,
-    `Run \`teddy session log ${session}\` to see its turns.`,
+    `Run \`teddy log ${session}\` to see its turns.`,
   );
 }

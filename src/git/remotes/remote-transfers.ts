@@ -189,7 +189,7 @@ async function refuseRewrites(store: Ancestry, address: RemoteAddress, updates: 
     throw new TeddyError(
       'REMOTE_AHEAD',
       `${address.label} has commits on ${rewritten.ref.replace(/^refs\/heads\//, '')} that are not part of what would be pushed.`,
-      'Run `teddy session sync` first to bring them in. teddy never force-pushes.',
+      'Run `teddy sync` first to bring them in. teddy never force-pushes.',
     );
   }
 }

@@ -1,4 +1,4 @@
-/** The text or expression that `session search` looks for, with literal texts that every matching file contains. */
+/** The text or expression that `teddy search` looks for, with literal texts that every matching file contains. */
 import { TeddyError, toMessage } from '../../errors.ts';
 import { readLiterals, sortNeeded } from './regex-literals.ts';
 

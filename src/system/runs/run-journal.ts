@@ -314,9 +314,8 @@ async function syncUpwards(directory: string, last: string): Promise<void> {
 
 /** Only one process at a time executes a turn, or answers one in a conversation: tools must not run twice. */
 const doings = {
-  executed: 'Wait for it, or stop it; `teddy session show` shows its report when it is done.',
-  answered:
-    'Wait for the answer and then send your message, or add it now with `teddy session say`, without asking a model.',
+  executed: 'Wait for it, or stop it; `teddy show` shows its report when it is done.',
+  answered: 'Wait for the answer and then send your message, or add it now with `teddy say`, without asking a model.',
 };
 
 const claimPath = (runs: string, place: RunDirs): string => join(runs, `${runName(place)}.json`);

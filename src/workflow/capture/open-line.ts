@@ -133,7 +133,7 @@ export async function openBranchLine(project: Project, ref: RefName, at: TurnPos
     throw new TeddyError(
       'REF_MOVED',
       `${shortRef(ref)} is gone.`,
-      '`teddy session list` shows the sessions and their branches.',
+      '`teddy list` shows the sessions and their branches.',
     );
   return readBranchLine(project, { ref, session: parsed.session }, at.turn);
 }
@@ -147,7 +147,7 @@ async function readBranchLine(
   const { store } = project.repository;
   const tip = await store.resolve(ref);
   if (tip === null)
-    throw new TeddyError('REF_MOVED', `${ref} is gone.`, '`teddy session list` shows the sessions and their branches.');
+    throw new TeddyError('REF_MOVED', `${ref} is gone.`, '`teddy list` shows the sessions and their branches.');
   const place = await readLineTurns(store, tip);
   const { turns, entryOid } = place;
   const first = from === null ? 0 : turnNumber(from);

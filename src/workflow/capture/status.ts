@@ -113,7 +113,7 @@ function restoreHint({ session, branches }: FollowedLog, refs: readonly { ref: R
   const isDeleted = refs.some(({ ref }) => ref.startsWith(deletedPrefix) && ref.endsWith(`/${session}`));
   const by = isArchived ? 'archive' : isDeleted ? 'delete' : null;
   if (by !== null)
-    return `its branch is deleted or archived: \`teddy session ${by} --restore ${session}\` brings it back; then the rest is captured`;
+    return `its branch is deleted or archived: \`teddy ${by} --restore ${session}\` brings it back; then the rest is captured`;
   const gone = branches.flatMap(({ ref }) => ref ?? []).find((ref) => !refs.some((one) => one.ref === ref));
   const name = toShellWord(gone === undefined ? `teddy/${session}` : shortRef(gone));
   if (gone === undefined)

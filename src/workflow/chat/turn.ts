@@ -194,7 +194,7 @@ function refuseAborted(options: ChatOptions): void {
 }
 
 function goesOn({ onlyWrites }: ChatOptions): string {
-  return onlyWrites?.goesOn ?? 'teddy session resume';
+  return onlyWrites?.goesOn ?? 'teddy resume';
 }
 
 /**

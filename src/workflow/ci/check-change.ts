@@ -37,7 +37,7 @@ async function checkLines(project: Project, request: CheckRequest): Promise<Chec
   for (const target of names) {
     const options = { target, all: false, fsck: false, signal, signedBy, requireApproval };
     const result = await verifySession(project, options);
-    checked.verified.push({ command: `session verify ${target}`, result });
+    checked.verified.push({ command: `verify ${target}`, result });
     await replay(project, await findRecorded(project, target), target, { request, checked });
   }
   return checked;
@@ -61,7 +61,7 @@ async function checkRange(
   await checkLandings(project, landings, options, async (compared, landed) => {
     checked.landings = compared;
     for (const { line, verified } of landed) {
-      checked.verified.push({ command: `session verify ${line.tip}`, result: { lines: [verified], fsck: null } });
+      checked.verified.push({ command: `verify ${line.tip}`, result: { lines: [verified], fsck: null } });
       await replay(project, line, line.tip, { request, checked });
     }
   });
@@ -106,7 +106,7 @@ async function checkEntries(
   const { signal, signedBy, requireApproval } = request;
   const target = `${checked.range.base}..${checked.range.head}`;
   const result = await verifySession(project, { target, all: false, fsck: false, signal, signedBy, requireApproval });
-  checked.verified.push({ command: `session verify ${target}`, result });
+  checked.verified.push({ command: `verify ${target}`, result });
   for (const { session, tip } of (await findBrought(project, target))?.lines ?? []) {
     const name = `${session} (${tip.slice(0, 10)})`;
     await replay(project, { session, name, ref: null, tip, after: null }, tip, { request, checked });
@@ -120,7 +120,7 @@ async function replay(
   target: string,
   { request: { runsCommands, signal }, checked }: Checking,
 ): Promise<void> {
-  const command = `session replay ${target}${runsCommands ? ' --run-commands' : ''}`;
+  const command = `replay ${target}${runsCommands ? ' --run-commands' : ''}`;
   try {
     checked.replayed.push({ command, result: await replayLine(project, line, { runsCommands, signal }) });
   } catch (error) {

@@ -87,7 +87,7 @@ async function checkLanding(
 }
 
 function describeMissing({ session, tip }: LandedFrom, reason: string): string {
-  return `${session} has not been pushed as far as ${tip.slice(0, 10)} (${reason}). Push the session: \`teddy session push -s ${session}\``;
+  return `${session} has not been pushed as far as ${tip.slice(0, 10)} (${reason}). Push the session: \`teddy push -s ${session}\``;
 }
 
 /** Finds commits that belong to a session other than the one that the landing names. */

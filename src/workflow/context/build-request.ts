@@ -84,7 +84,7 @@ export async function buildRequest(
 }
 
 const nothingShown =
-  'The model sees the names of all files, but the content of none. Show it some: `teddy session context add <path>`.';
+  'The model sees the names of all files, but the content of none. Show it some: `teddy context add <path>`.';
 
 export interface FittedRequest {
   log: ContextLog;

@@ -112,7 +112,7 @@ const noSession: readonly ErrorCode[] = ['NO_OPEN_SESSION', 'UNKNOWN_SESSION'];
 
 function requireLine(line: ReadyLine | null): ReadyLine {
   if (line === null)
-    throw new TeddyError('NO_OPEN_SESSION', 'There is no session yet.', 'Start one: `teddy session new <name>`.');
+    throw new TeddyError('NO_OPEN_SESSION', 'There is no session yet.', 'Start one: `teddy new <name>`.');
   return line;
 }
 
@@ -200,7 +200,7 @@ async function dropAll(list: OpenList, paths: readonly string[]): Promise<Change
       throw new TeddyError(
         'FILE_NOT_FOUND',
         `${path} is not in the context, so there is nothing to drop.`,
-        '`teddy session context` lists what the model sees.',
+        '`teddy context` lists what the model sees.',
       );
   }
   return { text, already: [] };
@@ -220,12 +220,12 @@ function refuseMissing(path: string, rows: readonly ContextRow[]): void {
   throw new TeddyError(
     'FILE_NOT_FOUND',
     `The project has no file or directory ${path}.`,
-    "Name one that exists, or a pattern in quotes: `teddy session context add 'src/**/*.ts'`.",
+    "Name one that exists, or a pattern in quotes: `teddy context add 'src/**/*.ts'`.",
   );
 }
 
 function unchanged(file: string): string {
-  return `${file} was not changed. \`teddy session context\` lists what the model sees.`;
+  return `${file} was not changed. \`teddy context\` lists what the model sees.`;
 }
 
 function refuseOverBudget(file: string, { budget }: Shown, cameIn: readonly ContextRow[]): void {

@@ -67,14 +67,6 @@ function parseTarget(target: string): { selector: string; until: TurnName | null
 
 function noTurnError(session: SessionId, until: TurnName | null): TeddyError {
   return until === null
-    ? new TeddyError(
-        'UNKNOWN_TURN',
-        `Nothing has been said in ${session} yet.`,
-        'Start with `teddy session plan -m "..."`.',
-      )
-    : new TeddyError(
-        'UNKNOWN_TURN',
-        `${session} has no turn ${until}.`,
-        `\`teddy session log ${session}\` shows the turns.`,
-      );
+    ? new TeddyError('UNKNOWN_TURN', `Nothing has been said in ${session} yet.`, 'Start with `teddy plan -m "..."`.')
+    : new TeddyError('UNKNOWN_TURN', `${session} has no turn ${until}.`, `\`teddy log ${session}\` shows the turns.`);
 }

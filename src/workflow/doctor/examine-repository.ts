@@ -51,7 +51,7 @@ const findAnswers: Examination = async (scene) => ({
       ...found,
       meaning,
       fix: 'saves it in its turn, as the next command on that branch would',
-      todo: `\`teddy session ${place.isQuestion ? 'ask' : 'resume'} -s ${toShellWord(line)}\` saves it and continues.`,
+      todo: `\`teddy ${place.isQuestion ? 'ask' : 'resume'} -s ${toShellWord(line)}\` saves it and continues.`,
       async repairFinding() {
         await prepareLine(scene.project, place.ref);
         if ((await scene.project.remains.look()).some((one) => one.path === path))
@@ -275,7 +275,7 @@ function toCutOffCommand(project: Project, refs: Scene['refs'], { path, facts }:
 /** How long teddy keeps deleted sessions. */
 const keptMs = 30 * 86_400_000;
 
-/** Finds the expired refs that `session delete` kept; only `--fix` removes them. */
+/** Finds the expired refs that `teddy delete` kept; only `--fix` removes them. */
 const findDeleted: Examination = async ({ project, refs }) => {
   const kept = refs.filter(({ ref }) => ref.startsWith(deletedPrefix));
   if (kept.length === 0) return { found: [], seen: null };
@@ -290,9 +290,7 @@ const findDeleted: Examination = async ({ project, refs }) => {
     notes:
       recent.length === 0
         ? []
-        : [
-            `Deleted sessions are kept for 30 days: ${names(recent)}. Restore one: teddy session delete --restore <session>`,
-          ],
+        : [`Deleted sessions are kept for 30 days: ${names(recent)}. Restore one: teddy delete --restore <session>`],
   };
 };
 

@@ -47,7 +47,7 @@ function toFound(ours: RefTip, theirs: RefTip, remote: string): Found {
     kind: 'diverged-line',
     thing: shortRef(ours.ref),
     meaning: `This clone and ${shortRef(theirs.ref)}, as of the last fetch, have both added to the branch, so it cannot be synced in either direction.`,
-    todo: `\`teddy session sync ${toShellWord(remote)}\` moves the entries that exist only in this clone to a branch of their own; nothing is lost.`,
+    todo: `\`teddy sync ${toShellWord(remote)}\` moves the entries that exist only in this clone to a branch of their own; nothing is lost.`,
   };
 }
 
@@ -109,7 +109,7 @@ function toMemoPair(project: Project, { turn, title }: Entry, ref: RefName): Fou
     kind: 'half-memo-pair',
     thing: line,
     meaning: `The memos of turn ${turn} (${title}) are on teddy/global but not on ${line}: the run that accepted them was killed in between.`,
-    fix: 'adds them to the branch, as the next `teddy session execute` there would',
+    fix: 'adds them to the branch, as the next `teddy execute` there would',
     async repairFinding() {
       await finishMemos(project, await prepareLine(project, ref));
       return `They are now on ${line} as well.`;

@@ -94,7 +94,7 @@ async function archiveOne(
     throw new TeddyError(
       'LINE_CHECKED_OUT',
       `${shortRef(here.line.ref)} is checked out here.`,
-      `To leave it and archive it: \`teddy session archive ${session}\`.`,
+      `To leave it and archive it: \`teddy archive ${session}\`.`,
     );
   if (isDryRun) return previewArchive(project, session, listed);
   await settle(project, session, branches);

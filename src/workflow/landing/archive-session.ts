@@ -151,7 +151,7 @@ async function refuseAbsent(
 ): Promise<ArchivedSession> {
   if (parseArchiveRef(asked) !== null || (await resolveArchive(store, mainLineRef(session))) !== null)
     return { session, lines: [], kept: [], switchedTo: null, workTrees: [] };
-  const hint = '`teddy session list` shows which sessions have one.';
+  const hint = '`teddy list` shows which sessions have one.';
   throw new TeddyError('UNKNOWN_SESSION', `${session} has no branch here.`, hint);
 }
 
@@ -280,7 +280,7 @@ async function findWorkTrees({ repository }: Project, lines: ArchivedLine[]): Pr
 }
 
 function unnamedError(): TeddyError {
-  const hint = 'Name one that `teddy session list` shows: `teddy session archive <session>`.';
+  const hint = 'Name one that `teddy list` shows: `teddy archive <session>`.';
   return new TeddyError(
     'USAGE',
     "You are not on a session's branch, so teddy does not know which session to archive.",
@@ -303,8 +303,8 @@ export async function findWhole(
   if (ref !== null && !isBranch) return { session, ref };
   throw new TeddyError(
     'USAGE',
-    `${name} is ${isBranch ? `one branch of ${session}` : 'a commit'}, but \`teddy session ${verb}\` works on a whole session.`,
-    isBranch ? `All of it: \`teddy session ${verb} ${session}\`.` : 'Name a session: `teddy session list` shows them.',
+    `${name} is ${isBranch ? `one branch of ${session}` : 'a commit'}, but \`teddy ${verb}\` works on a whole session.`,
+    isBranch ? `All of it: \`teddy ${verb} ${session}\`.` : 'Name a session: `teddy list` shows them.',
   );
 }
 

@@ -69,7 +69,7 @@ export async function planDeletion(project: Project, target: string): Promise<De
     throw new TeddyError(
       'UNKNOWN_SESSION',
       `${session} has no branch here to delete; branches on a remote stay.`,
-      '`teddy session list` shows which sessions have one.',
+      '`teddy list` shows which sessions have one.',
     );
   const remote = (await listLines(project)).filter((line) => line.session === session && line.remote !== null);
   const lines: DoomedLine[] = [];
@@ -137,7 +137,7 @@ function findDeleted(sessions: readonly SessionId[], name: string): SessionId | 
     throw new TeddyError(
       'AMBIGUOUS_SESSION',
       `Several deleted sessions are called ${JSON.stringify(name)}: ${namesakes.join(', ')}.`,
-      `Give the full name: \`teddy session delete --restore ${namesakes.at(-1)}\`.`,
+      `Give the full name: \`teddy delete --restore ${namesakes.at(-1)}\`.`,
     );
   return exact ?? namesakes[0] ?? null;
 }
@@ -156,7 +156,7 @@ async function refuseHere(project: Project, branches: readonly KnownLine[]): Pro
   const base = await findBase(project, here.line);
   const isHeld = base !== null && (await findHolder(project, here.workspace, base)) !== null;
   const way = isHeld
-    ? await afterLeaving(project, here.line.ref, `teddy session delete ${here.line.session}`)
+    ? await afterLeaving(project, here.line.ref, `teddy delete ${here.line.session}`)
     : `git switch ${base === null ? '--detach' : toShellWord(base)}`;
   const hint = `Leave it first: \`${way}\`.`;
   throw new TeddyError('LINE_CHECKED_OUT', `${shortRef(here.line.ref)} is checked out here.`, hint);

@@ -90,6 +90,6 @@ async function requireTips(
   throw new TeddyError(
     'UNKNOWN_COMMIT',
     `${missing.session} landed on ${shortRef(target.ref)} at ${missing.tip.slice(0, 10)}, a commit that this clone does not have.`,
-    'Fetch the session from the remote it was landed from: `teddy session pull`. Then land again.',
+    'Fetch the session from the remote it was landed from: `teddy pull`. Then land again.',
   );
 }

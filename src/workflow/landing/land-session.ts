@@ -107,7 +107,7 @@ async function findLandable(project: Project, target?: string): Promise<Landable
   await repair(project);
   const { session, name, ref, tip, after } = await findRecorded(project, target, { appends: true });
   if (ref !== null && after === null) return { session, name, ref, tip };
-  const hint = 'Name a session or a branch: `teddy session list` shows them.';
+  const hint = 'Name a session or a branch: `teddy list` shows them.';
   throw new TeddyError(
     'USAGE',
     `${name} is not a session's branch, and only the code at the tip of a session's branch can be landed.`,
@@ -406,11 +406,11 @@ async function toNothing(project: Project, landing: Landing, request: LandReques
       : `${line.name} has no code that ${onto} does not have.`,
     isThere
       ? isArchived(line)
-        ? `It is archived. To continue it: \`teddy session archive --restore ${line.session}\`.`
+        ? `It is archived. To continue it: \`teddy archive --restore ${line.session}\`.`
         : `When you are done with it: \`${await toArchiveCommand(project, line)}\`.`
       : other !== null
         ? `${branch} has some: \`${toLandCommand(branch, request, { onto })}\`.`
-        : `\`teddy session log ${line.session}\` shows its steps; its code comes from executed plans or from what an agent writes.`,
+        : `\`teddy log ${line.session}\` shows its steps; its code comes from executed plans or from what an agent writes.`,
   );
 }
 

@@ -42,7 +42,7 @@ export interface LandableLine {
 export function toLandCommand(name: string, request: LandRequest, changed: Partial<LandRequest> = {}): string {
   const { onto, message, edit, withOwnEdits, isDryRun } = { ...request, ...changed };
   return [
-    `teddy session land -s ${toShellWord(name)}`,
+    `teddy land -s ${toShellWord(name)}`,
     ...(onto === undefined ? [] : ['--onto', toShellWord(onto)]),
     ...(message === undefined ? [] : ['-m', toShellWord(message)]),
     ...(edit === undefined ? [] : ['--edit']),

@@ -67,6 +67,6 @@ export function movedTurnError(turn: TurnName, ref: RefName): TeddyError {
   return new TeddyError(
     'REF_MOVED',
     `Turn ${turn} has changed: another process has continued it.`,
-    `Look at it again: \`teddy session show ${turn} -s ${toShellWord(shortRef(ref))}\`.`,
+    `Look at it again: \`teddy show ${turn} -s ${toShellWord(shortRef(ref))}\`.`,
   );
 }

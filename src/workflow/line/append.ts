@@ -67,7 +67,7 @@ export async function append<Decided extends Decision, State extends LineTurns =
       throw new TeddyError(
         'REF_MOVED',
         `The branch ${shortRef(ref)} is gone.`,
-        '`teddy session list` shows the sessions and their branches.',
+        '`teddy list` shows the sessions and their branches.',
       );
     const state = await readState(project, line, tip);
     const decided = await decide(state);

@@ -96,7 +96,7 @@ async function globalError(project: Project, isNamed: boolean): Promise<TeddyErr
     'USAGE',
     'teddy/global contains what all sessions share; it has no code to start from.',
     isNamed
-      ? `Name a branch with code: \`teddy session new <name> --from ${name}\`.`
+      ? `Name a branch with code: \`teddy new <name> --from ${name}\`.`
       : `Switch to a branch with code first: \`git switch ${name}\`.`,
   );
 }

@@ -142,7 +142,7 @@ async function noOpenSessionError(
     return new TeddyError(
       'UNKNOWN_SESSION',
       'There is no session in this repository yet.',
-      'Start one: `teddy session new <name>`.',
+      'Start one: `teddy new <name>`.',
     );
   const head = await workspace?.head();
   const place = head?.ref == null ? "HEAD is not on a session's branch" : `You are on ${shortRef(head.ref)}`;
@@ -150,6 +150,6 @@ async function noOpenSessionError(
   return new TeddyError(
     'NO_OPEN_SESSION',
     `${place}, and you have no open session: ${some}.`,
-    `Start one with \`teddy session new <name>\`, or name one with \`-s ${first.split(' ')[0]}\`.`,
+    `Start one with \`teddy new <name>\`, or name one with \`-s ${first.split(' ')[0]}\`.`,
   );
 }

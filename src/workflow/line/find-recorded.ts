@@ -150,7 +150,7 @@ async function isGlobal(store: Store, tip: Oid): Promise<boolean> {
 export async function requireCommit(
   store: Store,
   revision: string,
-  hint = "`teddy session log` shows a session's commits.",
+  hint = "`teddy log` shows a session's commits.",
 ): Promise<Oid> {
   const commit = await store.resolve(revision);
   if (commit !== null) return commit;

@@ -132,9 +132,7 @@ async function detachedError(project: Project, { line, nearest: { entry, oid } }
       ? `Create one here: \`git switch -c ${await findFreeBranch(project, line.session)}\``
       : `${there.workspace === null ? 'Switch' : 'Go'} to its branch: \`${await findWayTo(project, there)}\``;
   const branch =
-    entry.turn === null
-      ? ''
-      : `, or branch off at turn ${entry.turn} for another try: \`teddy session branch ${entry.turn}\``;
+    entry.turn === null ? '' : `, or branch off at turn ${entry.turn} for another try: \`teddy branch ${entry.turn}\``;
   return new TeddyError(
     'NOT_ON_LINE',
     `HEAD is detached at ${oid.slice(0, 12)}, an entry in ${line.session}, but this command needs a branch.`,
@@ -169,7 +167,7 @@ async function findOpen(
     throw new TeddyError(
       'NOT_APPROVED',
       'Nothing was done.',
-      'Name a session with `-s` (`teddy session list` shows them), or start one: `teddy session new <name>`.',
+      'Name a session with `-s` (`teddy list` shows them), or start one: `teddy new <name>`.',
     );
   return line;
 }
@@ -302,7 +300,7 @@ export class AmbiguousSessionError extends TeddyError {
   readonly newest: SessionId;
 
   constructor(selector: string, message: string, newest: SessionId) {
-    super('AMBIGUOUS_SESSION', message, `The newest is ${newest}: \`teddy session show -s ${newest}\`.`);
+    super('AMBIGUOUS_SESSION', message, `The newest is ${newest}: \`teddy show -s ${newest}\`.`);
     this.selector = selector;
     this.newest = newest;
   }
@@ -327,8 +325,8 @@ function unknownError(selector: string, sessions: { session: SessionId }[]): Ted
     'UNKNOWN_SESSION',
     `No session or branch is called ${JSON.stringify(selector)}.`,
     newest.length === 0
-      ? 'Start one: `teddy session new <name>`.'
-      : `The newest sessions: ${newest.map(({ session }) => session).join(', ')}. To see all: \`teddy session list\`.`,
+      ? 'Start one: `teddy new <name>`.'
+      : `The newest sessions: ${newest.map(({ session }) => session).join(', ')}. To see all: \`teddy list\`.`,
   );
 }
 
@@ -336,7 +334,7 @@ function archivedError(session: SessionId): TeddyError {
   return new TeddyError(
     'UNKNOWN_SESSION',
     `${session} is archived and has no branch.`,
-    `Restore it: \`teddy session archive --restore ${session}\`.`,
+    `Restore it: \`teddy archive --restore ${session}\`.`,
   );
 }
 

@@ -79,7 +79,7 @@ export async function requireApproval(
     ? 'an approval'
     : `an approval by somebody who did not write its message${asker === null ? '' : ` (${asker} did)`}`;
   const add = (await hasRemote(project)) ? '' : 'Add a remote (`git remote add origin <url>`). ';
-  const command = `teddy session approve ${turn} -s ${toShellWord(shortRef(line.ref))}`;
+  const command = `teddy approve ${turn} -s ${toShellWord(shortRef(line.ref))}`;
   throw new TeddyError(
     'APPROVAL_MISSING',
     `The plan of turn ${turn} needs ${whose} before it is executed (teddy.approvals).${reason === null ? '' : ` ${reason}`}`,
@@ -87,7 +87,7 @@ export async function requireApproval(
       ? `Approve it: \`${command}\`; or execute it at a terminal without -y, where you are asked about each action.`
       : doubt !== null
         ? doubt.wayOut
-        : `${add}Push the branch (\`teddy session push -s ${toShellWord(shortRef(line.ref))}\`), have somebody else approve it with \`${command}\` and push, then pull it.`,
+        : `${add}Push the branch (\`teddy push -s ${toShellWord(shortRef(line.ref))}\`), have somebody else approve it with \`${command}\` and push, then pull it.`,
   );
 }
 
@@ -112,7 +112,7 @@ export async function refuseAgent(
   throw new TeddyError(
     'AGENT_MAY_NOT_APPROVE',
     `${turn === undefined ? 'The plan' : `The plan of turn ${turn}`} needs a person's approval. ${trace.seen}`,
-    `A person approves it in a terminal of their own: \`${['teddy session approve', ...words].join(' ')}\`.`,
+    `A person approves it in a terminal of their own: \`${['teddy approve', ...words].join(' ')}\`.`,
   );
 }
 
@@ -191,6 +191,6 @@ function toDoubt(untrusted: Asker | null): Doubt {
   return {
     reason: `${before}: nothing shows that they did not write it.`,
     wayOut:
-      'Send the message again, signed: `teddy session plan --instead -m "..."`; then somebody else can approve the new plan.',
+      'Send the message again, signed: `teddy plan --instead -m "..."`; then somebody else can approve the new plan.',
   };
 }

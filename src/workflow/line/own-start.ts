@@ -63,7 +63,7 @@ export async function makeLocal(project: Project, { ref, session, remoteTip }: R
     throw new TeddyError(
       'UNKNOWN_SESSION',
       `${ref} has no commit.`,
-      '`teddy session list` shows the sessions and their branches.',
+      '`teddy list` shows the sessions and their branches.',
     );
   const reason = await project.judgeLine(project, { ref, tip: remoteTip, session });
   if (reason === cutBeforeStart) throw cutOffError(`No local branch was created for ${shortRef(ref)}`);
@@ -71,7 +71,7 @@ export async function makeLocal(project: Project, { ref, session, remoteTip }: R
     throw new TeddyError(
       'HOSTILE_SESSION',
       `No local branch was created for ${shortRef(ref)}: it fails the checks (${reason.replace(/\.$/, '')}).`,
-      `To look at it: \`teddy session verify ${remoteTip.slice(0, 16)}\`. Ask whoever pushed it.`,
+      `To look at it: \`teddy verify ${remoteTip.slice(0, 16)}\`. Ask whoever pushed it.`,
     );
   await moveRefs(project, [{ ref, old: null, new: remoteTip }], 'from the remote');
   project.notices.info(`Created the local branch ${shortRef(ref)}.`);

@@ -20,7 +20,7 @@ export async function requireWorkspace(
   line: { ref: RefName; workspace: Workspace | null },
 ): Promise<Workspace> {
   if (line.workspace) return line.workspace;
-  const own = `\`teddy session execute -s ${toShellWord(lineName(line))} --worktree\``;
+  const own = `\`teddy execute -s ${toShellWord(lineName(line))} --worktree\``;
   throw new TeddyError(
     'NOT_ON_LINE',
     `${lineName(line)} is not checked out anywhere, and executing a plan needs its files.`,
@@ -36,7 +36,7 @@ export type PendingTurn = TurnState & { plan: Uint8Array; parsed: ParsedPlan };
 /** Returns the pending plan. Throws NO_PENDING_PLAN; `hint` explains what to do when no plan is waiting. */
 export function requirePlan(
   { ref, state }: { ref: RefName; state: LineState },
-  hint = 'Say what to do next: `teddy session plan -m "..."`.',
+  hint = 'Say what to do next: `teddy plan -m "..."`.',
 ): PendingTurn {
   const { latest } = state;
   if (latest?.status === 'planned' && latest.plan !== null && latest.parsed !== null)
@@ -47,13 +47,13 @@ export function requirePlan(
     throw new TeddyError(
       'NO_PENDING_PLAN',
       `The plan of turn ${latest.turn} on ${shortRef(ref)} was made by another agent, which carries it out itself: teddy does not execute it.`,
-      `Read it: \`teddy session show ${latest.turn} -s ${toShellWord(shortRef(ref))}\`. To get a plan from teddy: \`teddy session plan -s ${toShellWord(shortRef(ref))} -m "..."\`.`,
+      `Read it: \`teddy show ${latest.turn} -s ${toShellWord(shortRef(ref))}\`. To get a plan from teddy: \`teddy plan -s ${toShellWord(shortRef(ref))} -m "..."\`.`,
     );
   throw new TeddyError(
     'NO_PENDING_PLAN',
     `${shortRef(ref)} has no plan to execute. ${last}`,
     latest?.status === 'open' && userMessages(latest.records).length > 0
-      ? '`teddy session plan` asks the model again; with `--from <file>` it uses an answer of your own.'
+      ? '`teddy plan` asks the model again; with `--from <file>` it uses an answer of your own.'
       : hint,
   );
 }
@@ -64,7 +64,7 @@ export function verdictError(code: ErrorCode, { ref, turn }: { ref: RefName; tur
   return new TeddyError(
     code,
     `Turn ${turn} of ${shortRef(ref)} has another agent's plan, which is waiting for a verdict.`,
-    `Read it: \`teddy session show ${option}\`; then \`teddy session approve ${option}\` or \`teddy session reject ${option} -m "what to do instead"\`.`,
+    `Read it: \`teddy show ${option}\`; then \`teddy approve ${option}\` or \`teddy reject ${option} -m "what to do instead"\`.`,
   );
 }
 

@@ -77,7 +77,7 @@ export async function receiveAnswer(
     if (taken !== '') onText(taken);
     if (taken.length === text.length) continue;
     received.text = received.text.slice(0, taken.length - text.length);
-    const { again = '`teddy session plan` without -m tries again.' } = request;
+    const { again = '`teddy plan` without -m tries again.' } = request;
     throw new TeddyError(
       'MODEL_FAILED',
       `The answer from ${model.label} is larger than 10 MiB (10,485,760 bytes), so teddy stopped it there.`,

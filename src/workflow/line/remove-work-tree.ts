@@ -134,6 +134,6 @@ async function claimPending(project: Project, tree: ListedWorkTree): Promise<Run
 
 function refuseInterrupted(ref: RefName, left: LeftRun | null): void {
   if (left === null) return;
-  const hint = `Finish it first: \`teddy session execute -s ${toShellWord(shortRef(ref))}\`.`;
+  const hint = `Finish it first: \`teddy execute -s ${toShellWord(shortRef(ref))}\`.`;
   throw new TeddyError('RUN_INTERRUPTED', describeInterrupted(left), hint);
 }

@@ -83,7 +83,7 @@ async function putBack(
     throw new TeddyError(
       'RUN_INTERRUPTED',
       `A command in turn ${facts.turn} on ${shortRef(facts.ref)} was interrupted, and its changes in .teddy/ are still there.`,
-      '`teddy session resume`, or any other command that continues the session, reverts them first.',
+      '`teddy resume`, or any other command that continues the session, reverts them first.',
     );
   if (!(await isOnStartCommit(project, workspace, facts))) throw elsewhereError(facts, workspace, left);
   await restore(project, workspace, facts);

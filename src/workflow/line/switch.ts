@@ -25,7 +25,7 @@ export function gitCommandFor({ repository }: Pick<Project, 'repository'>, ref: 
   return root === repository.workspace?.root ? 'git' : `git -C ${toShellWord(root)}`;
 }
 
-/** The hint of `session new` and `session branch`, where the user need not switch. */
+/** The hint of `teddy new` and `teddy branch`, where the user need not switch. */
 export const canStay = 'To make it without switching: --no-switch.';
 
 /**

@@ -38,7 +38,7 @@ export function describeSettleCommands(
   const [place, line] = [toShellWord(root), toShellWord(shortRef(ref))];
   const turnTo = isHere ? `git switch ${line} && ` : `git -C ${place} switch ${line} && `;
   const way = `${isOnLine ? '' : turnTo}${isHere ? '' : `cd ${place} && `}`;
-  const ways = interruptedChoices.map((name) => `\`${way}teddy session execute --interrupted=${name}\``);
+  const ways = interruptedChoices.map((name) => `\`${way}teddy execute --interrupted=${name}\``);
   return ways.join(' or ');
 }
 

@@ -27,7 +27,7 @@ export async function findWayTo(
 
 /** Returns the command that archives a session; another work tree that is on the line has to leave it first. */
 export function toArchiveCommand(project: Project, line: { ref: RefName; session: SessionId }): Promise<string> {
-  return afterLeaving(project, line.ref, `teddy session archive ${line.session}`);
+  return afterLeaving(project, line.ref, `teddy archive ${line.session}`);
 }
 
 /**

@@ -81,7 +81,7 @@ function parseHead(head: string, name: string): { source: PageSource; version: s
   throw new TeddyError(
     'USAGE',
     `${name} is not a session page: its head does not say which commits it was made from.`,
-    'Make one: `teddy session export --html <file>`.',
+    'Make one: `teddy export --html <file>`.',
   );
 }
 
@@ -129,14 +129,14 @@ async function requireCommits(project: Project, { session, lines, landed }: Page
       throw new TeddyError(
         'UNKNOWN_COMMIT',
         `The page was made from ${commit.slice(0, 10)}, a commit that this repository does not have.`,
-        'Fetch the session from where the page was made: `teddy session pull <remote>`. Then verify the page again.',
+        'Fetch the session from where the page was made: `teddy pull <remote>`. Then verify the page again.',
       );
   for (const { tip } of lines)
     if ((await findNearestEntry(project, tip, { mayLackFiles: true }))?.entry.session !== session)
       throw new TeddyError(
         'UNKNOWN_COMMIT',
         `The page was made from ${tip.slice(0, 10)}, which is not a commit in ${session}.`,
-        'Make the page again: `teddy session export --html <file>`.',
+        'Make the page again: `teddy export --html <file>`.',
       );
 }
 

@@ -63,11 +63,7 @@ async function lastTurnOf({ repository: { store } }: Project, line: RecordedLine
   const state = await readLineTurns(store, line.tip);
   const turn = state.turns.at(-1);
   if (turn !== undefined) return { session: state.session, line, state, turn };
-  throw new TeddyError(
-    'UNKNOWN_TURN',
-    `${state.session} has no turns yet.`,
-    'Start with `teddy session plan -m "..."`.',
-  );
+  throw new TeddyError('UNKNOWN_TURN', `${state.session} has no turns yet.`, 'Start with `teddy plan -m "..."`.');
 }
 
 async function findElsewhere(project: Project, { session }: LineTurns, turn: TurnName): Promise<FoundTurn | null> {

@@ -309,7 +309,7 @@ async function toStart(project: Project, head: Head | null): Promise<string[]> {
   // The branch that HEAD names is gone, so a session that began here would begin with nothing.
   if (head?.ref != null && head.oid === null && parseLineRef(head.ref) !== null) return ['teddy doctor'];
   const others = await listMainLines(project);
-  return ['teddy session new <name>', ...(others.length === 0 ? [] : ['teddy session list'])];
+  return ['teddy new <name>', ...(others.length === 0 ? [] : ['teddy list'])];
 }
 
 async function toNext(
@@ -330,34 +330,28 @@ async function toNext(
     .map((id) => (leftoverWrites.length > 1 ? `teddy write recover ${id}` : 'teddy write recover'));
   // The files written by the session are already in the work tree.
   if (line.found === 'open' && isForWrites(line.session))
-    return [...recover, ...(turn?.status === 'open' ? ['teddy write ask'] : []), 'teddy session new <name>'];
+    return [...recover, ...(turn?.status === 'open' ? ['teddy write ask'] : []), 'teddy new <name>'];
   // When HEAD is not on a line, the user has to switch to one first.
   if (line.found === 'open') return Promise.all([line, ...status.others].map((one) => findWayTo(project, one)));
-  if (executedBy !== null) return ['teddy session show', ...recover];
-  const asks =
-    question === null ? ['teddy session ask -m "..."'] : ['teddy session ask', 'teddy session ask --from <file>'];
+  if (executedBy !== null) return ['teddy show', ...recover];
+  const asks = question === null ? ['teddy ask -m "..."'] : ['teddy ask', 'teddy ask --from <file>'];
   if (!isInterrupted && plan !== null && plan.problems > 0)
     return [
-      'teddy session plan --instead -m "what to do instead"',
-      'teddy session execute --replan 2',
+      'teddy plan --instead -m "what to do instead"',
+      'teddy execute --replan 2',
       ...asks,
-      'teddy session show',
+      'teddy show',
       ...recover,
     ];
-  if (isInterrupted) return ['teddy session execute', 'teddy session show', ...recover];
-  if (plan !== null) return ['teddy session execute', ...asks, 'teddy session show', ...recover];
+  if (isInterrupted) return ['teddy execute', 'teddy show', ...recover];
+  if (plan !== null) return ['teddy execute', ...asks, 'teddy show', ...recover];
   if (status.handedIn !== null)
-    return ['teddy session approve', 'teddy session reject -m "what to do instead"', 'teddy session show', ...recover];
+    return ['teddy approve', 'teddy reject -m "what to do instead"', 'teddy show', ...recover];
   if (turn?.status === 'open' && turn.hasMessage && !turn.isOfAgent)
-    return [...recover, 'teddy session resume', 'teddy session plan --from <file>'];
-  const plans = 'teddy session plan -m "what you want"';
+    return [...recover, 'teddy resume', 'teddy plan --from <file>'];
+  const plans = 'teddy plan -m "what you want"';
   if (outcome !== null && outcome.status !== 'SKIPPED' && !hasLanded)
-    return [
-      'teddy session plan -m "what to do instead"',
-      ...(outcome.canUndo ? ['teddy session undo'] : []),
-      'teddy session show',
-      ...recover,
-    ];
+    return ['teddy plan -m "what to do instead"', ...(outcome.canUndo ? ['teddy undo'] : []), 'teddy show', ...recover];
   const beside = await Promise.all(status.others.map((one) => findWayTo(project, one)));
   if (status.lost !== null) return [status.lost.command, ...beside, plans, ...recover];
   if (hasLanded)
@@ -377,10 +371,10 @@ async function toLandingSteps(
   const base = start === null ? null : await store.resolve(`refs/heads/${start.branch}`);
   // The branch did not exist when the session began either, so the landing creates it.
   const isFirst = start !== null && (await store.readCommit(start.oid)).parents.length === 0;
-  if (base !== null || isFirst) return ['teddy session land'];
+  if (base !== null || isFirst) return ['teddy land'];
   const { remote, branches } = await findOtherTargets(project, line, start?.branch ?? null);
   if (start !== null && remote !== null) return [`git branch ${toShellWord(start.branch)} ${toShellWord(remote)}`];
-  return branches.map((onto) => `teddy session land --onto ${toShellWord(onto)}`);
+  return branches.map((onto) => `teddy land --onto ${toShellWord(onto)}`);
 }
 
 /** When this line has nothing to land, another branch of the session may. */
@@ -389,5 +383,5 @@ async function toLanding(project: Project, { tip, session, ref }: Line): Promise
   if (tip === null || nearest === null) return [];
   if (await hasCodeToLand(project, { oid: tip, nearest })) return toLandingSteps(project, { ref, tip }, nearest);
   const other = await findOtherWithCode(project, { session, ref });
-  return other === null ? [] : [`teddy session land -s ${toShellWord(shortRef(other.ref))}`];
+  return other === null ? [] : [`teddy land -s ${toShellWord(shortRef(other.ref))}`];
 }

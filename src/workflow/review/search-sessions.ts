@@ -33,7 +33,7 @@ export interface FoundTurn {
   line: KnownLine;
   /** The name for display: a branch, which may be a remote's, or an archive. */
   lineName: string;
-  /** The line's name for `session show -s`. */
+  /** The line's name for `teddy show -s`. */
   selector: string;
   turn: TurnName;
   /** The title of the turn's plan, or the beginning of its message. */

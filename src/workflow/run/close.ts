@@ -66,7 +66,7 @@ export function reportRollback(
     throw new TeddyError(
       'ROLLBACK_INCOMPLETE',
       `Turn ${turn} could not be rolled back completely. Not restored: ${nameSome(failed.map(({ path }) => path))}.`,
-      'Fix that, then restore the rest: `teddy session execute --interrupted=rollback`. To leave the files alone, use =keep.',
+      'Fix that, then restore the rest: `teddy execute --interrupted=rollback`. To leave the files alone, use =keep.',
     );
 }
 

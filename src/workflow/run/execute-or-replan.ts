@@ -184,7 +184,7 @@ function refuseInterrupted(signal: AbortSignal): void {
   throw new TeddyError(
     'INTERRUPTED',
     'Interrupted before another plan was asked for.',
-    'The report was written. To continue: `teddy session plan -m "..."`.',
+    'The report was written. To continue: `teddy plan -m "..."`.',
   );
 }
 

@@ -224,12 +224,12 @@ function refuseStoppedBeforeStart(run: Run, ref: RefName): void {
       throw new TeddyError(
         'NOT_ON_LINE',
         `HEAD is no longer on ${shortRef(ref)}, so nothing was run. The plan is still pending.`,
-        `Switch back, and run it there: \`git switch ${toShellWord(shortRef(ref))} && teddy session execute\`.`,
+        `Switch back, and run it there: \`git switch ${toShellWord(shortRef(ref))} && teddy execute\`.`,
       );
     throw new TeddyError(
       'INTERRUPTED',
       'Interrupted before anything was run.',
-      'The plan is still pending: `teddy session execute`.',
+      'The plan is still pending: `teddy execute`.',
     );
   }
 }

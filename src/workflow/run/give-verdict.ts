@@ -104,7 +104,7 @@ async function findJudged(project: Project, line: ReadyLine, request: VerdictReq
     throw new TeddyError(
       'NO_PENDING_PLAN',
       turn === null ? `${name} has no turns yet.` : `Turn ${turn.turn} of ${name} has no plan.`,
-      `\`teddy session log -s ${toShellWord(name)}\` shows the turns.`,
+      `\`teddy log -s ${toShellWord(name)}\` shows the turns.`,
     );
   const isForeign = hasAgentPlan(turn.records);
   const judged = { ...turn, plan: turn.plan, isForeign };
@@ -116,7 +116,7 @@ async function findJudged(project: Project, line: ReadyLine, request: VerdictReq
     throw new TeddyError(
       'PLAN_REPLACED',
       `The plan of turn ${turn.turn} is not the one you have seen: its sha256 is ${sha256.slice(0, 12)}.`,
-      `Look at it again: \`teddy session show ${turn.turn} -s ${toShellWord(name)}\`.`,
+      `Look at it again: \`teddy show ${turn.turn} -s ${toShellWord(name)}\`.`,
     );
   return judged;
 }
@@ -129,14 +129,14 @@ function refuseClosed({ turn, report }: JudgedTurn, line: ReadyLine, { turn: nam
       'NO_PENDING_PLAN',
       `Turn ${turn} is closed: there is nothing left to reject.`,
       report === null || /^changes: \[\]$/m.test(toText(report))
-        ? `Say what to do next: \`teddy session plan -s ${word} -m "..."\`.`
-        : `Say what to do next: \`teddy session plan -s ${word} -m "..."\`; \`teddy session undo ${turn} -s ${word}\` undoes its changes.`,
+        ? `Say what to do next: \`teddy plan -s ${word} -m "..."\`.`
+        : `Say what to do next: \`teddy plan -s ${word} -m "..."\`; \`teddy undo ${turn} -s ${word}\` undoes its changes.`,
     );
   if (named === undefined)
     throw new TeddyError(
       'NO_PENDING_PLAN',
       `${shortRef(line.ref)} has no pending plan. Its last turn, ${turn}, is closed.`,
-      `To approve its plan anyway: \`teddy session approve ${turn} -s ${word}\`.`,
+      `To approve its plan anyway: \`teddy approve ${turn} -s ${word}\`.`,
     );
 }
 

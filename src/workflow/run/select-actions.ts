@@ -25,7 +25,7 @@ export function selectActions(parsed: ParsedPlan, { only, skip = [] }: Selection
     throw new TeddyError(
       'USAGE',
       'No action in the plan is left to run.',
-      'To close the turn without running anything: `teddy session execute --reject`.',
+      'To close the turn without running anything: `teddy execute --reject`.',
     );
   }
   return { ...parsed, plan: { ...parsed.plan, actions: chosen } };
@@ -41,7 +41,7 @@ function refuseUnknown(flag: string, indexes: readonly number[], actions: readon
   throw new TeddyError(
     'USAGE',
     `${flag}: there is no action ${unknown}.`,
-    `The plan has ${actions.length} ${actions.length === 1 ? 'action' : 'actions'}; \`teddy session show\` lists them.`,
+    `The plan has ${actions.length} ${actions.length === 1 ? 'action' : 'actions'}; \`teddy show\` lists them.`,
   );
 }
 

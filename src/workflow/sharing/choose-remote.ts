@@ -74,6 +74,6 @@ function toSeveral(names: readonly string[]): TeddyError {
   return new TeddyError(
     'UNKNOWN_REMOTE',
     `There are ${names.length} remotes, and none of them is the default: ${names.join(', ')}.`,
-    `Name one, e.g. \`teddy session sync ${names[0] ?? 'origin'}\`.`,
+    `Name one, e.g. \`teddy sync ${names[0] ?? 'origin'}\`.`,
   );
 }

@@ -90,7 +90,7 @@ async function adviseSharing(project: Project, updates: readonly RefUpdate[], co
     if (!isHeld || parent === undefined) continue;
     const name = shortRef(ref);
     const clean = `${name.replace(/^teddy\//, '')}-clean`;
-    const steps = [`git switch -c ${clean} ${parent.slice(0, 12)}`, `git branch -D ${name}`, 'teddy session push'];
+    const steps = [`git switch -c ${clean} ${parent.slice(0, 12)}`, `git branch -D ${name}`, 'teddy push'];
     return `To share everything before it, on a branch that ends there: ${steps.map((step) => `\`${step}\``).join(', then ')}.`;
   }
   return 'The commits that contain it cannot be shared as they are.';
@@ -185,6 +185,6 @@ function toFaulty(
   return new TeddyError(
     'FAULTY_SESSION',
     `${name} fails its checks, so nobody else could pull it: ${place}: ${message.replace(/\.$/, '')}${more}. Nothing was pushed.`,
-    `\`teddy session verify ${toShellWord(name)}\` shows it. To share everything before it: keep the branch under another name (\`git branch <name> ${tip.slice(0, 12)}\`), then end it there (on it: \`git reset --keep ${commit.slice(0, 12)}^\`).`,
+    `\`teddy verify ${toShellWord(name)}\` shows it. To share everything before it: keep the branch under another name (\`git branch <name> ${tip.slice(0, 12)}\`), then end it there (on it: \`git reset --keep ${commit.slice(0, 12)}^\`).`,
   );
 }

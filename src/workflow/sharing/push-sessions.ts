@@ -37,7 +37,7 @@ export async function pushSessions(project: Project, request: ShareRequest): Pro
     throw new TeddyError(
       'REMOTE_CHANGED',
       `${remote.label} changed during the push. Nothing was pushed.`,
-      `Somebody else pushed first: \`teddy session sync ${remote.label}\`.`,
+      `Somebody else pushed first: \`teddy sync ${remote.label}\`.`,
     );
   if (request.dryRun !== true) await moveTracking(project, remote, tips.filter(isUnseen).map(toSeen));
   const lines = notePushed(tips.map(toSharedLine), updates);
@@ -73,7 +73,7 @@ function refuseBehind({ label }: ChosenRemote, lines: readonly StandingTips[]): 
   throw new TeddyError(
     'REMOTE_AHEAD',
     `${label} has commits on ${nameSome(ahead)} that are not here. Nothing was pushed.`,
-    `\`teddy session sync ${label}\` pulls them, and pushes what only this clone has.`,
+    `\`teddy sync ${label}\` pulls them, and pushes what only this clone has.`,
   );
 }
 

@@ -246,7 +246,7 @@ function listNamesakes(refused: readonly RefusedRef[]): Set<SessionId> {
 /** Never advises anyone to undo published commits, because others may have built on them. */
 function toHostile({ label }: ChosenRemote, { ref }: SharedTips, { reason, violations }: RefusedRef): TeddyError {
   if (reason === cutBeforeStart) return cutOffError(`${shortRef(ref)} from ${label} cannot be accepted`);
-  const look = `To look at it: \`git fetch ${toShellWord(label)} ${ref} && teddy session verify FETCH_HEAD\`. `;
+  const look = `To look at it: \`git fetch ${toShellWord(label)} ${ref} && teddy verify FETCH_HEAD\`. `;
   return new TeddyError(
     'HOSTILE_SESSION',
     `${shortRef(ref)} from ${label} was refused: it fails the checks (${reason.replace(/\.$/, '')}).`,
@@ -260,7 +260,7 @@ function toNamesake({ label }: ChosenRemote, { ref, session, local, archived }: 
   const name = `${session?.slice('20260124-'.length)}-2`;
   const begun = `git branch -m teddy/${session} ${name}-begun`;
   const steps = [
-    ...(local === null ? [] : [`git switch teddy/${session}`, `teddy session new ${name}`, begun]),
+    ...(local === null ? [] : [`git switch teddy/${session}`, `teddy new ${name}`, begun]),
     ...(archived.local === null ? [] : [`git branch ${name}-kept ${archive}`, `git update-ref -d ${archive}`]),
   ];
   return new TeddyError(

@@ -115,7 +115,7 @@ export function toPlace(
 export function toRequest(project: Project, open: OpenTurn, signal: AbortSignal): ModelRequest {
   const { session, parameters, mode = 'plan' } = open.info;
   const { messages, turn } = open;
-  const again = `\`teddy session ${mode}\` without -m tries again; the message is kept.`;
+  const again = `\`teddy ${mode}\` without -m tries again; the message is kept.`;
   return { messages, parameters, session, turn, messageSha256: project.hash(open.message), signal, again };
 }
 
@@ -143,7 +143,7 @@ function checkEnd(
     return new TeddyError(
       'MODEL_INTERRUPTED',
       `${ended}. The part that arrived is a whole plan, but its end may be missing: it is pending in turn ${place.turn}, and nothing was run.`,
-      '`teddy session show` shows it, `teddy session execute` runs it, and `teddy session plan --instead -m "..."` asks for another.',
+      '`teddy show` shows it, `teddy execute` runs it, and `teddy plan --instead -m "..."` asks for another.',
     );
   }
   if (!isCut(received)) return null;

@@ -103,7 +103,7 @@ export function refuseEmpty({ message, mode }: Pick<TurnOptions, 'message' | 'mo
   throw new TeddyError(
     'EMPTY_MESSAGE',
     'The message is empty.',
-    `Say what you want: \`teddy session ${mode ?? 'plan'} -m "..."\`.`,
+    `Say what you want: \`teddy ${mode ?? 'plan'} -m "..."\`.`,
   );
 }
 
@@ -144,6 +144,6 @@ function spentBudgetError(
   return new TeddyError(
     'BUDGET_SPENT',
     `Session ${session} has spent its budget: ${what}; teddy.${name} is ${formatCount(limit)}.`,
-    `Raise it, e.g. \`git config teddy.${name} ${2 * limit}\`, or start another session: \`teddy session new <name>\`.`,
+    `Raise it, e.g. \`git config teddy.${name} ${2 * limit}\`, or start another session: \`teddy new <name>\`.`,
   );
 }

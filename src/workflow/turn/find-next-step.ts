@@ -30,7 +30,7 @@ export async function findNextStep(project: Project, selector: string | undefine
     throw new TeddyError(
       'UNKNOWN_SESSION',
       `${lineName(line)} has no commit.`,
-      '`teddy session list` shows the sessions and their branches.',
+      '`teddy list` shows the sessions and their branches.',
     );
   const { store } = project.repository;
   return { line, ...(await toStep(store, await readLine(store, tip))) };

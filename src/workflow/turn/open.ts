@@ -87,12 +87,12 @@ export async function refusePending(
     const option = isHere ? '' : ` -s ${name}`;
     const execute =
       line.workspace === null && repository.workspace !== null
-        ? `${await findWayTo(project, line)} && teddy session execute`
-        : `teddy session execute${option}`;
+        ? `${await findWayTo(project, line)} && teddy execute`
+        : `teddy execute${option}`;
     throw new TeddyError(
       'PLAN_PENDING',
       `Turn ${latest.turn} has a plan but no report.`,
-      `Run \`${execute}\` first, ask about it: \`teddy session ask${option} -m "..."\`, or refuse it and say what to do instead: \`teddy session plan${option} --instead -m "..."\`.`,
+      `Run \`${execute}\` first, ask about it: \`teddy ask${option} -m "..."\`, or refuse it and say what to do instead: \`teddy plan${option} --instead -m "..."\`.`,
     );
   }
   const waiting = findWaiting({ latest });
@@ -102,17 +102,17 @@ export async function refusePending(
     waiting !== null
       ? `Turn ${waiting.turn} has no message yet.`
       : 'No turn is waiting for an answer, and there is no message.',
-    'Say what you want: `teddy session plan -m "..."`.',
+    'Say what you want: `teddy plan -m "..."`.',
   );
 }
 
 function requireQuestion(line: Pick<ReadyLine, 'ref' | 'state'>, { message }: Pick<TurnOptions, 'message'>): void {
-  const { turn } = requirePlan(line, 'Ask without a plan: `teddy session chat -m "..."`.');
+  const { turn } = requirePlan(line, 'Ask without a plan: `teddy chat -m "..."`.');
   if (message !== undefined || findAsked(line.state) !== null) return;
   throw new TeddyError(
     'EMPTY_MESSAGE',
     `No question about the plan of turn ${turn} waits for an answer.`,
-    'Ask one: `teddy session ask -m "..."`.',
+    'Ask one: `teddy ask -m "..."`.',
   );
 }
 
@@ -130,7 +130,7 @@ function refuseOtherTurn(before: LineState, now: LineState): void {
   throw new TeddyError(
     'REF_MOVED',
     'Another process took this turn in the meantime.',
-    'Look at it with `teddy session show`, then send your message again.',
+    'Look at it with `teddy show`, then send your message again.',
   );
 }
 

@@ -103,7 +103,7 @@ async function composePreview(project: Project, line: ReadyLine, request: TurnOp
   const { state, global, count } = await previewSnapshot(project, { ...line, workspace });
   if (count > 0) {
     const edits = count === 1 ? 'Your edits of 1 file are' : `Your edits of ${count} files are`;
-    project.notices.info(`${edits} included; \`teddy session plan\` commits them first.`);
+    project.notices.info(`${edits} included; \`teddy plan\` commits them first.`);
   }
   return composeRequest(project, line, state, request, global);
 }

@@ -61,8 +61,8 @@ export async function* listUndoable(
 }
 
 function describeWayOut(undone: TurnName | undefined): string {
-  const log = '`teddy session log` shows the turns';
-  return undone === undefined ? `${log}.` : `${log}; \`teddy session undo ${undone}\` puts turn ${undone} back.`;
+  const log = '`teddy log` shows the turns';
+  return undone === undefined ? `${log}.` : `${log}; \`teddy undo ${undone}\` puts turn ${undone} back.`;
 }
 
 /** Reads the changes that the turn's undos reverted, without those that have already been restored. */

@@ -45,7 +45,7 @@ export async function rewindTurn(project: Project, request: RewindRequest): Prom
     throw new TeddyError(
       'NO_WORK_TREE',
       'A bare repository has no files to restore.',
-      'Run the command in a work tree, or use `teddy session branch <turn> --no-switch`.',
+      'Run the command in a work tree, or use `teddy branch <turn> --no-switch`.',
     );
   }
   const { state } = line;
@@ -69,7 +69,7 @@ function refuseUnended({ latest }: LineState, turn: TurnName, line: ReadyLine): 
   throw new TeddyError(
     latest.status === 'open' ? 'TURN_OPEN' : 'PLAN_PENDING',
     `Turn ${turn} of ${name ?? line.session} has not ended, so you cannot go back to its end: ${reason}.`,
-    `To go back to its beginning: \`teddy session branch ${turn}${option}\`.`,
+    `To go back to its beginning: \`teddy branch ${turn}${option}\`.`,
   );
 }
 

@@ -101,11 +101,11 @@ function refuseWaiting({ ref, session, state: { latest } }: ReadyLine): void {
   throw new TeddyError(
     code,
     `Turn ${latest.turn} of ${session} has ${what}.`,
-    `A person decides on it first: \`teddy session show ${latest.turn} -s ${toShellWord(shortRef(ref))}\`. Without a session, the plan gets one of its own.`,
+    `A person decides on it first: \`teddy show ${latest.turn} -s ${toShellWord(shortRef(ref))}\`. Without a session, the plan gets one of its own.`,
   );
 }
 
-/** Adds the plan as an answer, as `session plan --from` does. */
+/** Adds the plan as an answer, as `teddy plan --from` does. */
 async function keepAsAnswer(
   project: Project,
   line: ReadyLine,

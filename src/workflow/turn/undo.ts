@@ -111,13 +111,13 @@ function requireSome({ turn, isRedo }: Direction, changes: UndoChange[], left: L
     throw new TeddyError(
       'NOTHING_TO_UNDO',
       `The files of turn ${turn} are already as they were ${isRedo ? 'after' : 'before'} it.`,
-      '`teddy session log` shows the turns.',
+      '`teddy log` shows the turns.',
     );
   }
   throw new TeddyError(
     'FILE_MODIFIED',
     `No file of turn ${turn} can be ${isRedo ? 'put' : 'taken'} back: ${nameSome(left.map(({ path, reason }) => `${path} (${reason})`))}.`,
-    `\`teddy session show ${turn}\` shows what the turn changed; ${isRedo ? 'put' : 'take'} it back by hand.`,
+    `\`teddy show ${turn}\` shows what the turn changed; ${isRedo ? 'put' : 'take'} it back by hand.`,
   );
 }
 
@@ -126,7 +126,7 @@ function requireAll({ turn, isRedo }: Direction, left: LeftFile[]): void {
   throw new TeddyError(
     'FILE_MODIFIED',
     `Turn ${turn} cannot be ${isRedo ? 'put' : 'taken'} back completely: ${nameSome(left.map(({ path, reason }) => `${path} (${reason})`))}. Nothing was changed.`,
-    `\`teddy session undo ${turn} --partial\` ${isRedo ? 'puts' : 'takes'} back the others.`,
+    `\`teddy undo ${turn} --partial\` ${isRedo ? 'puts' : 'takes'} back the others.`,
   );
 }
 
@@ -144,7 +144,7 @@ async function publishUndo(
     throw new TeddyError(
       'UNDO_INCOMPLETE',
       `The files of turn ${turn} were ${isRedo ? 'put back' : 'taken back'} on disk, but the entry could not be added: ${toMessage(error)}`,
-      `Running \`teddy session undo ${turn}\` again adds it; until then, the changes are your own edits, and \`git diff\` shows them.`,
+      `Running \`teddy undo ${turn}\` again adds it; until then, the changes are your own edits, and \`git diff\` shows them.`,
       { cause: error },
     );
   }

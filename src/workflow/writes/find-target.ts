@@ -63,7 +63,7 @@ export async function findNewestWrites(project: Project): Promise<{ ref: RefName
   throw new TeddyError(
     'LINE_CHECKED_OUT',
     `${shortRef(newest.ref)}, which contains files that belong to no session, is checked out in ${holder.root}.`,
-    'Switch that work tree to another branch, or start a session here: `teddy session new <name>`.',
+    'Switch that work tree to another branch, or start a session here: `teddy new <name>`.',
   );
 }
 

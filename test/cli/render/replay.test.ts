@@ -106,7 +106,7 @@ describe('JUnit', () => {
     expect(renderReplayJunit([replayed])).toBe(
       [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        '<testsuites name="teddy session replay" tests="3" failures="1" errors="0" skipped="1" time="0.015">',
+        '<testsuites name="teddy replay" tests="3" failures="1" errors="0" skipped="1" time="0.015">',
         '  <testsuite name="20260124-add-login" tests="3" failures="1" errors="0" skipped="1" time="0.015">',
         '    <testcase classname="20260124-add-login" name="turn 01" time="0.005"/>',
         '    <testcase classname="20260124-add-login" name="turn 02" time="0.005">',
@@ -146,7 +146,7 @@ describe('GitHub Actions', () => {
     const lines = renderAnnotations(lineOf({ ...bad, differences: many }))
       .trimEnd()
       .split('\n');
-    expect([lines.length, lines.at(-1)]).toEqual([10, '::error title=teddy session replay::3 more differences']);
+    expect([lines.length, lines.at(-1)]).toEqual([10, '::error title=teddy replay::3 more differences']);
     expect(renderAnnotations(lineOf(turnOf('01')))).toBe('');
   });
 

@@ -72,16 +72,16 @@ test('what a pull finds to be ahead is sent by the command that it names: all se
   const ahead: SharedLine = { ...lineOf([]), standing: 'push' };
   const wayOf = (more: Parameters<typeof show>[3]) =>
     / lacks: (.*)/.exec(show([ahead], 'pull', false, more).stderr)?.[1];
-  expect(wayOf({ session: null })).toBe('teddy session push origin --all');
-  expect(wayOf({ selector: 'my attempt' })).toBe("teddy session push origin -s 'my attempt'");
-  expect(wayOf({})).toBe('teddy session push origin');
+  expect(wayOf({ session: null })).toBe('teddy push origin --all');
+  expect(wayOf({ selector: 'my attempt' })).toBe("teddy push origin -s 'my attempt'");
+  expect(wayOf({})).toBe('teddy push origin');
 });
 
 test('a rehearsed pull names no push, which would be refused until the pull was made', () => {
   const ahead: SharedLine = { ...lineOf([]), standing: 'push' };
   expect(show([lineOf(['taken']), ahead], 'pull', true).stderr).not.toContain('push');
-  expect(show([lineOf(['taken']), ahead], 'pull').stderr).toContain('teddy session push origin');
-  expect(show([ahead], 'pull', true).stderr).toContain('teddy session push origin');
+  expect(show([lineOf(['taken']), ahead], 'pull').stderr).toContain('teddy push origin');
+  expect(show([ahead], 'pull', true).stderr).toContain('teddy push origin');
 });
 
 test('what was left out is sent by the command that it names, and other sessions are none of it where one was named', () => {
@@ -89,10 +89,8 @@ test('what was left out is sent by the command that it names, and other sessions
   const branch = 'refs/heads/my-attempt' as RefName;
   const leftOf = (more: Parameters<typeof show>[3]) => /^Not sent.*$/m.exec(show([], 'sync', false, more).stderr)?.[0];
   const names = 'my-attempt, teddy/20260124-other';
-  expect(leftOf({ leftOut: [branch, line] })).toBe(
-    `Not sent: ${names}. To send all sessions: teddy session sync origin --all`,
-  );
-  const alone = 'Not sent: my-attempt. To send one: teddy session sync origin -s my-attempt';
+  expect(leftOf({ leftOut: [branch, line] })).toBe(`Not sent: ${names}. To send all sessions: teddy sync origin --all`);
+  const alone = 'Not sent: my-attempt. To send one: teddy sync origin -s my-attempt';
   expect(leftOf({ leftOut: [branch] })).toBe(alone);
   expect(leftOf({ leftOut: [branch, line], selector: 'add-login' })).toBe(alone);
   expect(leftOf({ leftOut: [line], selector: 'add-login' })).toBeUndefined();

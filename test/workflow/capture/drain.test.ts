@@ -441,7 +441,7 @@ describe('a captured line', () => {
     const thought = answer.replace(/"content":\[.*\],/, `"content":${JSON.stringify(content)},`);
     const { project } = await captureOne(prompt + thought);
     const shown = await showTurn(project, { selector: line });
-    const view = '`teddy session view 20260124-claude-code-add-a-file`';
+    const view = '`teddy view 20260124-claude-code-add-a-file`';
     expect(renderTurn(openTerminal(memoryContext(), 'never'), shown)).toContain(`  not shown 1 thought (${view})\n`);
     expect(shown.entries.map(({ entry }) => entry?.title)).toContain('thinking: The routes come first.');
   });

@@ -148,11 +148,11 @@ test('status names the command that restores a renamed, deleted or archived line
   await store.updateRefs([{ ref: branch, old: oid, new: null }], 'test');
   const keep = (ref: string) => store.updateRefs([{ ref: ref as RefName, old: null, new: oid }], 'test');
   await keep('refs/teddy/keep/deleted/20260124T100000Z/heads/teddy/20260124-gone');
-  expect(await warnings()).toEqual([expect.stringContaining('`teddy session delete --restore 20260124-gone`')]);
+  expect(await warnings()).toEqual([expect.stringContaining('`teddy delete --restore 20260124-gone`')]);
   await keep('refs/teddy/archive/20260124-gone');
-  expect(await warnings()).toEqual([expect.stringContaining('`teddy session delete --restore 20260124-gone`')]);
+  expect(await warnings()).toEqual([expect.stringContaining('`teddy delete --restore 20260124-gone`')]);
   await keep('refs/teddy/archive/2026-01/20260124-gone');
-  expect(await warnings()).toEqual([expect.stringContaining('`teddy session archive --restore 20260124-gone`')]);
+  expect(await warnings()).toEqual([expect.stringContaining('`teddy archive --restore 20260124-gone`')]);
 });
 
 test('an agent that called after its newest log, or is paused, is not suspected', async () => {

@@ -279,7 +279,7 @@ describe('the message', () => {
     await failureOf(start(project, second, { message: undefined }));
     expect(second.requests[0]?.again).toContain('`teddy write ask` tries again');
     expect(second.requests[0]?.messages[1]?.content).toContain(message);
-    const ways = ['teddy write recover', 'teddy write ask', 'teddy session new <name>'];
+    const ways = ['teddy write recover', 'teddy write ask', 'teddy new <name>'];
     expect((await readStatus(project)).next).toEqual(ways);
     const third = scriptedModel('two\nDONE', 'Done.');
     const run = start(project, third, { id: leftIds(project)[0] ?? '' });

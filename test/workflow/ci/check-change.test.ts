@@ -131,8 +131,8 @@ describe('a landing’s approvals', () => {
       text: '1 approval is missing.',
       faults: [],
       hints: [
-        `Somebody who did not write the message: \`teddy session approve 01 -s ${session}\`.`,
-        `Then \`teddy session push -s ${session}\`.`,
+        `Somebody who did not write the message: \`teddy approve 01 -s ${session}\`.`,
+        `Then \`teddy push -s ${session}\`.`,
       ],
     });
     await approve('01');
@@ -181,9 +181,7 @@ describe('code outside any session', () => {
     expect(await check()).toMatchObject({
       ok: false,
       text: expect.stringMatching(/^Session files came without the commits that made them\./) as string,
-      hints: [
-        `Remove ${commit.slice(0, 10)}, and land the code without \`.teddy/\`: \`teddy session land ${session}\`.`,
-      ],
+      hints: [`Remove ${commit.slice(0, 10)}, and land the code without \`.teddy/\`: \`teddy land ${session}\`.`],
       checked: { squashes: [{ commit, session }] },
     });
   });

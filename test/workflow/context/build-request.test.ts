@@ -203,7 +203,7 @@ describe('a secret', () => {
 
 test('a first request without files says so, and later ones do not', async () => {
   const project = await begin({ 'src/app.ts': 'x\n' });
-  const said = expect.stringContaining('`teddy session context add <path>`');
+  const said = expect.stringContaining('`teddy context add <path>`');
   await say(project, 'First', 'Hello.');
   expect(project.said).toContainEqual(said);
   project.said.length = 0;
@@ -466,7 +466,7 @@ describe('files on the model’s own list that exceed the budget', () => {
     });
   });
 
-  test('are named by `session context`, with the reason', async () => {
+  test('are named by `teddy context`, with the reason', async () => {
     const project = await edited();
     const shown = await showContext(project, { why: 'large.txt' });
     expect(shown.files.map(({ path, kind, reason }) => [path, kind, reason])).toEqual([

@@ -28,7 +28,7 @@ test('a killed run is left for a person to decide, until its report exists', asy
   const { findings } = await fix(project);
   expect(findings).toMatchObject([{ kind: 'interrupted-run', outcome: 'left', fix: null }]);
   expect(findings[0]?.meaning).toContain('in action 2');
-  expect(findings[0]?.todo).toContain(`teddy session execute --interrupted=resume`);
+  expect(findings[0]?.todo).toContain(`teddy execute --interrupted=resume`);
   expect(project.left.size).toBe(1);
   const journal = new Map(project.left);
   await run(project, { interrupted: 'keep' });
@@ -86,7 +86,7 @@ test('an answer to a question that could not be saved is not reported as kept, a
     {
       outcome: 'failed',
       said: expect.stringContaining('could not be saved') as string,
-      todo: expect.stringMatching(/^`teddy session ask -s /) as string,
+      todo: expect.stringMatching(/^`teddy ask -s /) as string,
     },
   ]);
 });
@@ -117,7 +117,7 @@ test('a line that grew on one side only is a note; one that grew on both sides i
   await project.setRef(`refs/remotes/origin/${line}`, theirs);
   const { findings } = await fix(project);
   expect(findings).toMatchObject([{ kind: 'diverged-line', outcome: 'left', thing: line }]);
-  expect(findings[0]?.todo).toContain('teddy session sync origin');
+  expect(findings[0]?.todo).toContain('teddy sync origin');
 });
 
 test('a dead pull’s quarantine is removed; that of a running or unknown process stays', async () => {

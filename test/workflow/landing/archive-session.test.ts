@@ -98,8 +98,8 @@ test('one branch does not stand for its session, unless it is the only one left'
   for (const target of [`teddy/${session}--01-branch-01`, `${session}--01-branch-01`])
     await expect(archiveSession(project, target)).rejects.toMatchObject({
       code: 'USAGE',
-      message: `teddy/${session}--01-branch-01 is one branch of ${session}, but \`teddy session archive\` works on a whole session.`,
-      hint: `All of it: \`teddy session archive ${session}\`.`,
+      message: `teddy/${session}--01-branch-01 is one branch of ${session}, but \`teddy archive\` works on a whole session.`,
+      hint: `All of it: \`teddy archive ${session}\`.`,
     });
   expect(await tipsOf(project, 'refs/')).toEqual(refs);
   const main = { ref: `refs/heads/${line}` as RefName, old: await project.tipOf(line), new: null };

@@ -80,7 +80,7 @@ test('one branch does not stand for its session', async () => {
   const project = await begin();
   await expect(planDeletion(project, branch)).rejects.toMatchObject({
     code: 'USAGE',
-    hint: `All of it: \`teddy session delete ${session}\`.`,
+    hint: `All of it: \`teddy delete ${session}\`.`,
   });
 });
 
@@ -122,11 +122,11 @@ test('from the session’s own work tree, the hint is a command that git can run
   const workspace = await project.repository.openWorkspace(tree.root);
   const there = { ...project, repository: { ...project.repository, workspace } };
   await expect(planDeletion(there, session)).rejects.toMatchObject({
-    hint: `Leave it first: \`cd /project && teddy worktree remove ${line} && teddy session delete ${session}\`.`,
+    hint: `Leave it first: \`cd /project && teddy worktree remove ${line} && teddy delete ${session}\`.`,
   });
   await landSession(project, { target: session });
   expect((await readStatus(there)).next).toContain(
-    `cd /project && teddy worktree remove ${line} && teddy session archive ${session}`,
+    `cd /project && teddy worktree remove ${line} && teddy archive ${session}`,
   );
 });
 

@@ -373,7 +373,7 @@ test('a landing whose commit this clone lacks is refused, with a command that fe
   await project.commit(`Landed elsewhere\n\n${trailer}\n`, { 'else.txt': 'else\n' });
   await expect(landSession(project, { target: session })).rejects.toMatchObject({
     code: 'UNKNOWN_COMMIT',
-    hint: expect.stringMatching(/teddy session pull/),
+    hint: expect.stringMatching(/teddy pull/),
   });
 });
 
@@ -444,7 +444,7 @@ slowTest(
     const refusal = {
       code: 'NOT_APPROVED',
       exitCode: 4,
-      hint: `To land it there: \`teddy session land -s ${line} --onto release\`.`,
+      hint: `To land it there: \`teddy land -s ${line} --onto release\`.`,
     };
     await expect(landSession(project, {})).rejects.toMatchObject(refusal);
     // A preview moves nothing.
@@ -481,7 +481,7 @@ test('with the branch deleted, the session is found by its archive, to land it a
   expect(archived).toMatchObject({ line: { tip }, archiveCommand: null });
   await expect(landSession(project, { target: 'add-login' })).rejects.toMatchObject({
     code: 'NOTHING_TO_LAND',
-    hint: `It is archived. To continue it: \`teddy session archive --restore ${session}\`.`,
+    hint: `It is archived. To continue it: \`teddy archive --restore ${session}\`.`,
   });
   expect(await showHistory(project, { target: session, format: 'markdown' })).toMatchObject({ session, commit: tip });
   await expect(showHistory(project, { target: 'no-such', format: 'markdown' })).rejects.toMatchObject({
@@ -552,7 +552,7 @@ test('edits from before the first message land only if the user says so', async 
     code: 'OWN_EDITS',
     message: expect.stringContaining('your own edits to README.md'),
     hint: expect.stringMatching(
-      `^To land them too: \`teddy session land -s ${line} --onto main -m 'It is done' --with-own-edits\`\\. To leave`,
+      `^To land them too: \`teddy land -s ${line} --onto main -m 'It is done' --with-own-edits\`\\. To leave`,
     ),
   });
   const asked: string[] = [];
@@ -592,7 +592,7 @@ test('the session’s newest other branch with code is named if this one has non
   const other = branch.ref.slice('refs/heads/'.length);
   await expect(landSession(project, { target: line })).rejects.toMatchObject({
     code: 'NOTHING_TO_LAND',
-    hint: `${other} has some: \`teddy session land -s ${other} --onto main\`.`,
+    hint: `${other} has some: \`teddy land -s ${other} --onto main\`.`,
   });
   await project.switchTo('main');
   expect((await listSessions(project))[0]).toMatchObject({ state: 'closed', beside: { line: other, has: 'code' } });
@@ -603,7 +603,7 @@ test('the session’s newest other branch with code is named if this one has non
 test('the status offers a landing if there is something to land, on this branch or another one', async () => {
   const project = await begin();
   const next = async () => (await readStatus(project)).next.filter((command) => command.includes('land'));
-  expect(await next()).toEqual(['teddy session land']);
+  expect(await next()).toEqual(['teddy land']);
   await undoTurn(project, {});
   expect(await next()).toEqual([]);
   await undoTurn(project, { turn: '01' });
@@ -611,7 +611,7 @@ test('the status offers a landing if there is something to land, on this branch 
   expect(await next()).toEqual([]);
   await undoTurn(project, {});
   // The undo of code that has landed can itself be landed.
-  expect(await next()).toEqual(['teddy session land']);
+  expect(await next()).toEqual(['teddy land']);
 });
 
 test('the status names the branch with code', async () => {
@@ -621,10 +621,7 @@ test('the status names the branch with code', async () => {
   await turn(project, 'Other', create('other.txt'));
   await project.switchTo(line);
   const other = branch.ref.slice('refs/heads/'.length);
-  expect((await readStatus(project)).next).toEqual([
-    'teddy session plan -m "what you want"',
-    `teddy session land -s ${other}`,
-  ]);
+  expect((await readStatus(project)).next).toEqual(['teddy plan -m "what you want"', `teddy land -s ${other}`]);
 });
 
 test('a landed session stays landed if only messages follow, or an undo that was undone again', async () => {
@@ -671,7 +668,7 @@ test('a plan that waits on another branch keeps a landed session open, and is re
   await project.switchTo(line);
   expect(await readStatus(project)).toMatchObject({
     pendingOn: [other],
-    next: [`git switch ${other}`, 'teddy session plan -m "what you want"'],
+    next: [`git switch ${other}`, 'teddy plan -m "what you want"'],
   });
 });
 
@@ -768,12 +765,12 @@ test('a hint from a landing repeats the given options', async () => {
   const given = { message: 'Mine', withOwnEdits: true, isDryRun: true };
   const kept = '-m Mine --with-own-edits --dry-run`';
   await expect(landSession(project, { ...given, onto: 'typo' })).rejects.toMatchObject({
-    hint: expect.stringContaining(`\`teddy session land -s ${line} --onto main ${kept}`),
+    hint: expect.stringContaining(`\`teddy land -s ${line} --onto main ${kept}`),
   });
   await project.setRef('refs/remotes/origin/main', await project.tipOf('main'));
   project.trusted.clear();
   await expect(landSession(project, { ...given, isDryRun: false })).rejects.toMatchObject({
-    hint: `To land it there: \`teddy session land -s ${line} --onto release -m Mine --with-own-edits\`.`,
+    hint: `To land it there: \`teddy land -s ${line} --onto release -m Mine --with-own-edits\`.`,
   });
   await undoTurn(project, {});
   const branch = await branchSession(project, { turn: '01', switch: true });
@@ -781,7 +778,7 @@ test('a hint from a landing repeats the given options', async () => {
   const other = branch.ref.slice('refs/heads/'.length);
   const edit = async (text: string) => text;
   await expect(landSession(project, { ...given, edit, target: line, onto: 'main' })).rejects.toMatchObject({
-    hint: `${other} has some: \`teddy session land -s ${other} --onto main -m Mine --edit --with-own-edits --dry-run\`.`,
+    hint: `${other} has some: \`teddy land -s ${other} --onto main -m Mine --edit --with-own-edits --dry-run\`.`,
   });
 });
 
@@ -810,15 +807,15 @@ test('if the branch that a session started from was renamed, a working alternati
   const next = async () => (await readStatus(project)).next.filter((command) => /land|git/.test(command));
   await project.setRef('refs/heads/trunk', main);
   await drop('main', main);
-  const onto = (branch: string) => `To land on ${branch}: \`teddy session land -s ${line} --onto ${branch}\`.`;
+  const onto = (branch: string) => `To land on ${branch}: \`teddy land -s ${line} --onto ${branch}\`.`;
   await expect(landSession(project, {})).rejects.toMatchObject({ hint: expect.stringContaining(onto('trunk')) });
-  expect(await next()).toEqual(['teddy session land --onto trunk']);
+  expect(await next()).toEqual(['teddy land --onto trunk']);
   // Only the user knows which of the two is meant.
   await project.setRef('refs/heads/side', main);
   await expect(landSession(project, {})).rejects.toMatchObject({
     hint: expect.stringContaining(`${onto('side')} ${onto('trunk')}`),
   });
-  expect(await next()).toEqual(['teddy session land --onto side', 'teddy session land --onto trunk']);
+  expect(await next()).toEqual(['teddy land --onto side', 'teddy land --onto trunk']);
   await project.setRef('refs/remotes/origin/main', main);
   expect(await next()).toEqual(['git branch main origin/main']);
   await project.setRef('refs/heads/master', main);
@@ -826,7 +823,7 @@ test('if the branch that a session started from was renamed, a working alternati
     [{ ref: 'refs/remotes/origin/main' as RefName, old: main, new: null }],
     'gone',
   );
-  expect(await next()).toEqual(['teddy session land --onto master']);
+  expect(await next()).toEqual(['teddy land --onto master']);
 });
 
 test('a session that has landed on the replacement of a deleted branch counts as landed', async () => {
@@ -838,7 +835,7 @@ test('a session that has landed on the replacement of a deleted branch counts as
   await landSession(project, { onto: 'trunk' });
   expect(await readStatus(project)).toMatchObject({
     hasLanded: true,
-    next: expect.arrayContaining([`teddy session archive ${session}`]),
+    next: expect.arrayContaining([`teddy archive ${session}`]),
   });
   expect((await listSessions(project))[0]?.state).toBe('landed');
   for (const branch of ['trunk', 'side']) {

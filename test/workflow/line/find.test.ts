@@ -180,7 +180,7 @@ describe('a named line', () => {
     for (const selector of ['nothing', '', '--all', 'main', 'a..b', 'x y', 'HEAD~1']) {
       await expect(findLine(project, selector)).rejects.toMatchObject({
         code: 'UNKNOWN_SESSION',
-        hint: `The newest sessions: 20260124-add-logout, ${session}. To see all: \`teddy session list\`.`,
+        hint: `The newest sessions: 20260124-add-logout, ${session}. To see all: \`teddy list\`.`,
       });
     }
   });

@@ -290,7 +290,7 @@ test('a name after the date beats a part of an id, and of several matches the ne
   await expect(findLine(later, 'add-login')).rejects.toMatchObject({
     code: 'AMBIGUOUS_SESSION',
     newest: '20260201-add-login',
-    hint: 'The newest is 20260201-add-login: `teddy session show -s 20260201-add-login`.',
+    hint: 'The newest is 20260201-add-login: `teddy show -s 20260201-add-login`.',
   });
 });
 
@@ -307,7 +307,7 @@ test('a remote copy of a session that was archived here is not assumed, unless s
     await project.setRef(`refs/remotes/origin/${line}`, tip);
     await expect(findLine(project, session)).rejects.toMatchObject({
       code: 'UNKNOWN_SESSION',
-      hint: `Restore it: \`teddy session archive --restore ${session}\`.`,
+      hint: `Restore it: \`teddy archive --restore ${session}\`.`,
     });
     expect(await findRecorded(project, session)).toMatchObject({ tip: newer });
   }
@@ -323,7 +323,7 @@ test('a new session may start from another one, named by its id or its name', as
     expect(await chooseStart(project, from)).toMatchObject({ base: { oid: tip, branch: 'main' } });
   await expect(chooseStart(project, 'add-logi')).rejects.toMatchObject({ code: 'UNKNOWN_BRANCH' });
   await expect(chooseStart(project, 'teddy/global')).rejects.toMatchObject({
-    hint: 'Name a branch with code: `teddy session new <name> --from main`.',
+    hint: 'Name a branch with code: `teddy new <name> --from main`.',
   });
 });
 
@@ -339,7 +339,7 @@ describe('at an older entry with a detached HEAD', () => {
     await project.repository.store.updateRefs([early], 'gone');
     await expect(say(project, 'Three', planOf([create('three.txt')]))).rejects.toMatchObject({
       code: 'NOT_ON_LINE',
-      hint: 'Create one here: `git switch -c add-login-again`, or branch off at turn 02 for another try: `teddy session branch 02`.',
+      hint: 'Create one here: `git switch -c add-login-again`, or branch off at turn 02 for another try: `teddy branch 02`.',
     });
     expect(await project.tipOf(line)).toBe(tip);
     expect((await branchSession(project, { turn: '02', switch: true })).turn).toBe('02-branch-01');
@@ -353,7 +353,7 @@ describe('at the tip of a branch with a detached HEAD', () => {
     await project.detach();
     expect(await readStatus(project)).toMatchObject({ plan: { actions: 1 }, next: [`git switch ${line}`] });
     await expect(say(project, 'Three', 'Fine.')).rejects.toMatchObject({
-      hint: `Switch to its branch: \`git switch ${line}\`, or branch off at turn 02 for another try: \`teddy session branch 02\`.`,
+      hint: `Switch to its branch: \`git switch ${line}\`, or branch off at turn 02 for another try: \`teddy branch 02\`.`,
     });
     await project.switchTo('mine', await project.tipOf(line));
     await project.detach();
@@ -381,12 +381,7 @@ describe('status', () => {
     await say(project, 'Why?\nReally.', null, { mode: 'ask' });
     const { plan, turn: last, question, next } = await readStatus(project);
     expect({ plan, last, question }).toEqual({ plan: status.plan, last: status.turn, question: 'Why?\nReally.' });
-    expect(next).toEqual([
-      'teddy session execute',
-      'teddy session ask',
-      'teddy session ask --from <file>',
-      'teddy session show',
-    ]);
+    expect(next).toEqual(['teddy execute', 'teddy ask', 'teddy ask --from <file>', 'teddy show']);
     expect(planned).toMatchObject({ state: 'pending', status: 'planned', title: 'Do it' });
     expect(await listSessions(project)).toMatchObject([{ state: 'pending', status: 'planned', title: 'Do it' }]);
     await say(project, undefined, 'Because.', { mode: 'ask' });
@@ -394,7 +389,7 @@ describe('status', () => {
     expect((await readStatus(project)).question).toBeNull();
     await say(project, 'And now?', null, { mode: 'ask' });
     await project.write({ 'two.txt': 'mine\n' });
-    expect((await readStatus(project)).next).toEqual(expect.arrayContaining(['teddy session ask --from <file>']));
+    expect((await readStatus(project)).next).toEqual(expect.arrayContaining(['teddy ask --from <file>']));
     await project.write({ 'two.txt': null });
     await run(project);
     await say(project, 'Three', null);
@@ -403,23 +398,23 @@ describe('status', () => {
 
   test('reports the line, the turn, pending and edited files, and the next step', async () => {
     const project = await memoryProject();
-    expect(await readStatus(project)).toMatchObject({ head: 'main', line: null, next: ['teddy session new <name>'] });
+    expect(await readStatus(project)).toMatchObject({ head: 'main', line: null, next: ['teddy new <name>'] });
     await start(project);
     expect(await readStatus(project)).toMatchObject({ session, line, turn: null });
     await say(project, 'One', planOf([create('one.txt')]));
     expect(await readStatus(project)).toMatchObject({
       turn: { turn: '01', status: 'planned' },
       plan: { actions: 1, problems: 0 },
-      next: ['teddy session execute', 'teddy session ask -m "..."', 'teddy session show'],
+      next: ['teddy execute', 'teddy ask -m "..."', 'teddy show'],
     });
     await project.write({ 'one.txt': 'mine\n' });
     expect(await readStatus(project)).toMatchObject({
       plan: { actions: 1, problems: 1 },
       next: [
-        'teddy session plan --instead -m "what to do instead"',
-        'teddy session execute --replan 2',
-        'teddy session ask -m "..."',
-        'teddy session show',
+        'teddy plan --instead -m "what to do instead"',
+        'teddy execute --replan 2',
+        'teddy ask -m "..."',
+        'teddy show',
       ],
     });
     await project.write({ 'one.txt': null });
@@ -448,17 +443,17 @@ describe('status', () => {
         canUndo: true,
         isUndone: false,
       },
-      next: ['teddy session plan -m "what to do instead"', 'teddy session undo', 'teddy session show'],
+      next: ['teddy plan -m "what to do instead"', 'teddy undo', 'teddy show'],
     });
     await undoTurn(project, {});
     expect(await readStatus(project)).toMatchObject({
       outcome: { canUndo: false, isUndone: true },
-      next: ['teddy session plan -m "what to do instead"', 'teddy session show'],
+      next: ['teddy plan -m "what to do instead"', 'teddy show'],
     });
     await turn(project, 'Three', create('four.txt'));
     expect(await readStatus(project)).toMatchObject({
       outcome: null,
-      next: [expect.any(String), 'teddy session land'],
+      next: [expect.any(String), 'teddy land'],
     });
   });
 
@@ -485,7 +480,7 @@ describe('status', () => {
     await landSession(project, {});
     expect(await readStatus(project)).toMatchObject({
       hasLanded: true,
-      next: [`teddy session archive ${session}`, expect.any(String)],
+      next: [`teddy archive ${session}`, expect.any(String)],
     });
   });
 });

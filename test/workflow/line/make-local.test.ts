@@ -33,7 +33,7 @@ test('a line that a plain fetch has brought is checked before it becomes a local
     message: expect.stringMatching(
       new RegExp(`^No local branch was created for ${line}: it fails the checks \\(.*plan\\.md`),
     ) as string,
-    hint: `To look at it: \`teddy session verify ${forged.slice(0, 16)}\`. Ask whoever pushed it.`,
+    hint: `To look at it: \`teddy verify ${forged.slice(0, 16)}\`. Ask whoever pushed it.`,
   };
   await expect(prepareLine(project, session)).rejects.toMatchObject(refusal);
   await expect(openWorkTree(project, session, { needsPlan: false })).rejects.toMatchObject(refusal);

@@ -111,7 +111,7 @@ describe('a page is not verified', () => {
   test('if its commits are not here', async () => {
     await expect(verify(bytes, await memoryProject())).rejects.toMatchObject({
       code: 'UNKNOWN_COMMIT',
-      hint: expect.stringContaining('teddy session pull <remote>'),
+      hint: expect.stringContaining('teddy pull <remote>'),
     });
   });
 

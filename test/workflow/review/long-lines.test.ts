@@ -35,9 +35,7 @@ slowTest(
     expect(large.text).toContain('2 plans were run; 1 file changed, +1 -0; 660 tokens in, 132 out');
     expect(large.text).toContain('| 01 | Make it | Do it | SUCCESS |');
     expect(large.text).toContain('| 02 | Make another | Do it | SUCCESS, undone |');
-    expect(large.text).toMatch(
-      /The details of turns 01 to 5\d are omitted for length\. .* `teddy session show 5\d -s /,
-    );
+    expect(large.text).toMatch(/The details of turns 01 to 5\d are omitted for length\. .* `teddy show 5\d -s /);
     expect(large.text.length).toBeLessThan(65_536);
   },
   60_000,

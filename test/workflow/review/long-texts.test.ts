@@ -65,7 +65,7 @@ test('a turn with a message of 30 MB is shown with its beginning, and names the 
   const text = renderTurn(openTerminal(memoryContext(), 'never'), shown);
   expect(text.length).toBeLessThan(300_000);
   expect(text).toContain(
-    '[29,737,856 more characters are left out; `teddy session show 01 -s teddy/20260124-x --json` has them]',
+    '[29,737,856 more characters are left out; `teddy show 01 -s teddy/20260124-x --json` has them]',
   );
 });
 

@@ -120,7 +120,7 @@ describe('another agent’s plan', () => {
     await project.switchTo(captured);
     const status = await readStatus(project);
     expect(status.handedIn).toEqual({ title: 'Add a login route' });
-    expect(status.next[0]).toBe('teddy session approve');
+    expect(status.next[0]).toBe('teddy approve');
     await giveVerdict(project, { selector: captured, verdict: 'rejected', comments: [{ line: 4, text: 'No.' }] });
     expect(await listSessions(project)).toMatchObject([{ state: 'closed', awaitsVerdict: false }]);
     expect((await readStatus(project)).handedIn).toBeNull();
@@ -137,7 +137,7 @@ describe('another agent’s plan', () => {
     await giveVerdict(project, { selector: captured, verdict: 'none' });
     const status = await readStatus(project);
     expect(status).toMatchObject({ turn: { status: 'open', isOfAgent: true }, handedIn: null });
-    expect(status.next[0]).toBe('teddy session plan -m "what you want"');
+    expect(status.next[0]).toBe('teddy plan -m "what you want"');
   });
 
   test('is not listed as waiting for a run', async () => {
@@ -160,9 +160,7 @@ test.each(['plan', 'ask', 'execute'])(
         : say(project, 'More', 'Fine.', { selector: captured, ...(verb === 'ask' ? { mode: 'ask' as const } : {}) });
     await expect(asked).rejects.toMatchObject({
       code: expect.stringMatching(/^(PLAN_PENDING|NO_PENDING_PLAN)$/),
-      hint: expect.stringContaining(
-        `\`teddy session approve -s ${captured}\` or \`teddy session reject -s ${captured}`,
-      ),
+      hint: expect.stringContaining(`\`teddy approve -s ${captured}\` or \`teddy reject -s ${captured}`),
     });
     expect(await project.tipOf(captured)).toBe(tip);
   },

@@ -239,7 +239,7 @@ test('a plan is not replaced without a model for another one, and the hint shows
   const request = { message: 'Otherwise', selector: session, choice, signal, onText: () => undefined };
   await expect(planInstead(project, request, () => undefined)).rejects.toMatchObject({
     message: 'No model is configured. Nothing was changed.',
-    hint: expect.stringContaining(`\`teddy session plan -s ${session} --instead -m "..." --from <file>\``),
+    hint: expect.stringContaining(`\`teddy plan -s ${session} --instead -m "..." --from <file>\``),
   });
   expect((await storyOfLine(project)).at(-1)).toBe('plan 01');
 });

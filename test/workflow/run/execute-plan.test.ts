@@ -390,7 +390,7 @@ describe('a run is refused', () => {
     await say(project, 'Do it', null);
     await expect(run(project)).rejects.toMatchObject({
       code: 'NO_PENDING_PLAN',
-      hint: '`teddy session plan` asks the model again; with `--from <file>` it uses an answer of your own.',
+      hint: '`teddy plan` asks the model again; with `--from <file>` it uses an answer of your own.',
     });
     await say(project, undefined, planOf([create('a.txt')]));
     await run(project);

@@ -154,7 +154,7 @@ describe('a rejection', () => {
     expect((await storyOfLine(project)).slice(-2)).toEqual(['approval 01', 'report 01']);
     // Nothing was run, so there is no code to undo.
     await expect(reject('No', { selector: session })).rejects.toMatchObject({
-      hint: expect.stringContaining('teddy session plan') as string,
+      hint: expect.stringContaining('teddy plan') as string,
     });
     expect(await violations()).toEqual([]);
   });
@@ -333,7 +333,7 @@ describe('teddy.approvals', () => {
       await expect(run(project)).rejects.toMatchObject({
         code: 'APPROVAL_MISSING',
         message: expect.stringContaining('without a good signature from a key of their own') as string,
-        hint: expect.stringContaining('teddy session push') as string,
+        hint: expect.stringContaining('teddy push') as string,
       });
     });
 
@@ -391,7 +391,7 @@ test('a verdict on a turn that somebody has closed meanwhile is refused', async 
   const given = appendVerdict(project, found, judged, { verdict: 'approved', comments: [] });
   await expect(given).rejects.toMatchObject({
     code: 'REF_MOVED',
-    hint: expect.stringContaining(`teddy session show 01 -s ${line}`) as string,
+    hint: expect.stringContaining(`teddy show 01 -s ${line}`) as string,
   });
   expect(await verdictsOf('01')).toEqual([]);
 });

@@ -279,7 +279,7 @@ describe('two clones that have both added to a line', () => {
     await expect(pushSessions(bea, request)).rejects.toMatchObject({
       code: 'REMOTE_AHEAD',
       message: expect.stringContaining(line),
-      hint: expect.stringContaining('teddy session sync origin'),
+      hint: expect.stringContaining('teddy sync origin'),
     });
     expect(await refsOf(origin)).toEqual(before);
   });
@@ -517,7 +517,7 @@ describe('two sessions that were started with one name', () => {
       exitCode: 3,
       message: `${line} from origin was refused: a different session here has the same name.`,
       hint: expect.stringContaining(
-        `\`git switch ${line}\`, \`teddy session new add-login-2\`, \`git branch -m ${line} add-login-2-begun\`, and`,
+        `\`git switch ${line}\`, \`teddy new add-login-2\`, \`git branch -m ${line} add-login-2-begun\`, and`,
       ),
     });
     expect(did(shared)).toEqual({ global: 'merged pushed' });
@@ -771,7 +771,7 @@ describe('a forged line', () => {
       code: 'FAULTY_SESSION',
       exitCode: 3,
       message: expect.stringContaining(`${spoiled.slice(0, 12)}, .teddy/sessions/${session}/01/plan.md`),
-      hint: expect.stringContaining(`teddy session verify ${line}`),
+      hint: expect.stringContaining(`teddy verify ${line}`),
     };
     const asked = { ...request, selector: session };
     await expect(pushSessions(bea, asked)).rejects.toMatchObject(refusal);
@@ -786,7 +786,7 @@ describe('a forged line', () => {
     const shared = await pullSessions(ada, request);
     expect(shared.lines.find(({ ref }) => ref === main)?.problem).toMatchObject({
       code: 'HOSTILE_SESSION',
-      hint: `None of it was stored here. To look at it: \`git fetch origin ${main} && teddy session verify FETCH_HEAD\`. Ask whoever pushed it.`,
+      hint: `None of it was stored here. To look at it: \`git fetch origin ${main} && teddy verify FETCH_HEAD\`. Ask whoever pushed it.`,
     });
     await append(bea, main);
     expect(did(await pushSessions(bea, { ...request, selector: session }))).toEqual({ [session]: 'pushed' });

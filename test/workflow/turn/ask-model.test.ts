@@ -296,7 +296,7 @@ describe('an endless answer', () => {
     const asked = say(project, 'Why?', scriptedModel({ texts: ['a'.repeat(11 * 1024 * 1024)] }), { mode: 'ask' });
     await expect(asked).rejects.toMatchObject({
       code: 'MODEL_FAILED',
-      hint: 'Ask for less at a time; `teddy session ask` without -m tries again; the message is kept.',
+      hint: 'Ask for less at a time; `teddy ask` without -m tries again; the message is kept.',
     });
   });
 });

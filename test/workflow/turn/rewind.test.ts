@@ -26,7 +26,7 @@ test('a turn that has not ended is refused, and nothing is made', async () => {
   await expect(rewindTurn(project, { turn: '01' })).rejects.toMatchObject({
     code: 'TURN_OPEN',
     message: expect.stringContaining('you cannot go back to its end: it is waiting for an answer.'),
-    hint: `To go back to its beginning: \`teddy session branch 01 -s ${line}\`.`,
+    hint: `To go back to its beginning: \`teddy branch 01 -s ${line}\`.`,
   });
   await say(project, undefined, planOf([create('one.txt')]));
   await expect(rewindTurn(project, { turn: '01' })).rejects.toMatchObject({ code: 'PLAN_PENDING' });
@@ -45,11 +45,11 @@ test('the hint back is a working command: on a detached HEAD, and on a branch wh
   await project.detach();
   await expect(rewindTurn(project, { turn: '01' })).rejects.toMatchObject({
     message: `Turn 01 of ${session} has not ended, so you cannot go back to its end: its plan is pending.`,
-    hint: 'To go back to its beginning: `teddy session branch 01`.',
+    hint: 'To go back to its beginning: `teddy branch 01`.',
   });
   await project.switchTo('a&b', tip);
   await expect(rewindTurn(project, { turn: '01' })).rejects.toMatchObject({
-    hint: "To go back to its beginning: `teddy session branch 01 -s 'a&b'`.",
+    hint: "To go back to its beginning: `teddy branch 01 -s 'a&b'`.",
   });
 });
 

@@ -28,7 +28,7 @@ export class CaptureGateCommand extends TeddyCommand {
     description: 'Make an agent wait for a verdict on its plan; the hook of `capture install --gate` calls this.',
     details: `
       Reads the call of the agent's hook on stdin, waits until the plan is on its session's branch, shows it, and
-      waits for a verdict: from the page, from \`teddy session approve\` or \`reject\`, or from a pull. Prints the
+      waits for a verdict: from the page, from \`teddy approve\` or \`reject\`, or from a pull. Prints the
       answer for the agent. If nobody decides, or anything fails, it prints nothing, and the agent asks you itself.
 
       Exit codes: 0 always, since an agent treats any other code as a failure of the hook.

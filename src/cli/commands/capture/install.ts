@@ -20,7 +20,7 @@ export class CaptureInstallCommand extends TeddyCommand {
       hooks: answer \`/hooks\` there.
 
       With --gate, Claude Code hands each plan of its plan mode to teddy and waits. The plan becomes an entry of its
-      session, and a page opens to read it, comment on its lines, and approve or reject it; \`teddy session approve\`
+      session, and a page opens to read it, comment on its lines, and approve or reject it; \`teddy approve\`
       and \`reject\` in another terminal work too, and so does a pull that brings somebody's verdict. If there is no
       verdict within an hour, or anything fails, Claude Code asks you itself. With \`git config teddy.gate terminal\`,
       no page opens.
@@ -73,7 +73,7 @@ export class CaptureInstallCommand extends TeddyCommand {
         terminal.say('This repository is captured. `teddy capture status` shows whether it works.');
         if (states.some(({ hooks, gate }) => hooks === 'installed' && gate))
           terminal.say(
-            "Claude Code's plans now wait for a verdict here: on the page that opens, or with `teddy session approve` or `reject`.",
+            "Claude Code's plans now wait for a verdict here: on the page that opens, or with `teddy approve` or `reject`.",
           );
         if (isUntrusted)
           terminal.say('Codex runs the hooks only after you trust them: start Codex, and answer `/hooks` once.');

@@ -97,10 +97,10 @@ export class SessionApproveCommand extends VerdictCommand {
       and the plan's sha256, so the approval applies to exactly these bytes. It travels with the session: push the
       session, and every clone that pulls it has your approval.
 
-      With \`git config teddy.approvals 1\`, \`teddy session execute\` refuses a plan that nobody has approved, unless
+      With \`git config teddy.approvals 1\`, \`teddy execute\` refuses a plan that nobody has approved, unless
       you are asked about each of its actions; \`others\` requires the approval of somebody who did not write the
       message. Names are easily forged, so \`others\` also requires signatures where teddy.sign is set. \`teddy
-      session verify --require-approval\` applies the same rule in CI.
+      verify --require-approval\` applies the same rule in CI.
 
       An AI agent that calls this command is refused; teddy recognizes it by the variables that agents set for their
       tools, or by its program among the parent processes. It may still reject a plan.
@@ -109,9 +109,9 @@ export class SessionApproveCommand extends VerdictCommand {
       it is not the one that --sha256 names, or an agent started this command.
     `,
     examples: [
-      ['The pending plan', '$0 session approve'],
-      ['An earlier plan, with a remark', '$0 session approve 02 -m "Fine, as agreed."'],
-      ['With a remark on line 12', '$0 session approve --comment 12:"Nice."'],
+      ['The pending plan', '$0 approve'],
+      ['An earlier plan, with a remark', '$0 approve 02 -m "Fine, as agreed."'],
+      ['With a remark on line 12', '$0 approve --comment 12:"Nice."'],
     ],
   });
 
@@ -131,9 +131,9 @@ export class SessionRejectCommand extends VerdictCommand {
       3 there is no pending plan, or it is not the one that --sha256 names.
     `,
     examples: [
-      ['The pending plan', '$0 session reject -m "Keep the old flag."'],
-      ['With comments on individual lines', '$0 session reject --comment 12:"Not in src/." --comment 20:"Why?"'],
-      ['In your editor', '$0 session reject --edit'],
+      ['The pending plan', '$0 reject -m "Keep the old flag."'],
+      ['With comments on individual lines', '$0 reject --comment 12:"Not in src/." --comment 20:"Why?"'],
+      ['In your editor', '$0 reject --edit'],
     ],
   });
 
@@ -172,16 +172,16 @@ async function showGiven(terminal: Terminal, project: Project, given: GivenVerdi
   const option = toLineOption(project, line);
   if (verdict.verdict === 'approved' && !given.isEnough) {
     terminal.say("teddy.approvals also requires another person's approval: push the session, and pull theirs.");
-    terminal.say(`Next: ${hasRemote ? `teddy session push${option}` : 'git remote add origin <url>'}`);
+    terminal.say(`Next: ${hasRemote ? `teddy push${option}` : 'git remote add origin <url>'}`);
   } else if (plan.isForeign)
     terminal.say(
       verdict.verdict === 'approved'
         ? 'If the agent is still waiting, it continues now.'
         : 'If the agent is still waiting, it reads what you said and plans again.',
     );
-  else if (report !== null) terminal.say(`Next: teddy session plan${option} -m "..."`);
+  else if (report !== null) terminal.say(`Next: teddy plan${option} -m "..."`);
   else if (line.state.latest?.turn === verdict.turn && line.state.latest.status === 'planned') {
-    if (hasRemote) terminal.say(`To share your verdict: teddy session push${option}`);
+    if (hasRemote) terminal.say(`To share your verdict: teddy push${option}`);
     terminal.say(`Next: ${await toExecuteCommand(project, line)}`);
   }
 }

@@ -34,10 +34,10 @@ export class SessionArchiveCommand extends TeddyCommand {
       5 the remote cannot be reached.
     `,
     examples: [
-      ['A session that has landed', '$0 session archive add-user-auth'],
-      ['Also delete its branches on origin', '$0 session archive add-user-auth --remote=origin'],
-      ['Restore it', '$0 session archive --restore add-user-auth'],
-      ['All sessions that landed and are older than 30 days', '$0 session archive --landed --older 30d --dry-run'],
+      ['A session that has landed', '$0 archive add-user-auth'],
+      ['Also delete its branches on origin', '$0 archive add-user-auth --remote=origin'],
+      ['Restore it', '$0 archive --restore add-user-auth'],
+      ['All sessions that landed and are older than 30 days', '$0 archive --landed --older 30d --dry-run'],
     ],
   });
 
@@ -66,7 +66,7 @@ export class SessionArchiveCommand extends TeddyCommand {
   protected run(terminal: Terminal): Promise<number> {
     if (this.landed) return this.putLandedAway(terminal);
     const target = toTarget(this.target, this.session);
-    return this.withProjectAndSignal(terminal, 'teddy session archive', (project, signal) =>
+    return this.withProjectAndSignal(terminal, 'teddy archive', (project, signal) =>
       this.restore ? this.bringBack(terminal, project, target) : this.putAway(terminal, project, target, signal),
     );
   }
@@ -79,7 +79,7 @@ export class SessionArchiveCommand extends TeddyCommand {
         'Omit one of them.',
       );
     const { older, dryRun, json } = this;
-    return this.withProjectAndSignal(terminal, 'teddy session archive --landed', async (project, signal) => {
+    return this.withProjectAndSignal(terminal, 'teddy archive --landed', async (project, signal) => {
       const beforeMs = older === undefined ? null : parseSince(older, project.clock.now().getTime(), '--older');
       const { archiveLanded } = await import('../../../workflow/landing/archive-landed.ts');
       const landed = await archiveLanded(project, { beforeMs, isDryRun: dryRun, signal });
@@ -160,7 +160,7 @@ export class SessionArchiveCommand extends TeddyCommand {
 }
 
 function toCommand(session: SessionId, remote: string): string {
-  return `teddy session archive ${session} --remote=${toShellWord(remote)} -y`;
+  return `teddy archive ${session} --remote=${toShellWord(remote)} -y`;
 }
 
 function requireTarget(target: string | undefined): string {
@@ -203,8 +203,7 @@ function showLanded(
   if (archived.length + refused.length === 0) terminal.say(`No session here has landed${age}.`);
   const count = archived.length === 1 ? '1 session' : `${archived.length} sessions`;
   if (dryRun) terminal.say(`${count} would be archived. Nothing was changed: this was a dry run.`);
-  else if (archived.length > 0)
-    terminal.say(`Archived ${count}. To bring one back: teddy session archive --restore <session>`);
+  else if (archived.length > 0) terminal.say(`Archived ${count}. To bring one back: teddy archive --restore <session>`);
 }
 
 function warnOfUnlanded(terminal: Terminal, lines: ArchivedSession['lines'], keeps: string): void {
@@ -222,7 +221,7 @@ function showArchived(terminal: Terminal, { session, lines, kept, switchedTo, wo
     terminal.say(toVisible(`${shortRef(ref)} is your own branch with turns from this session, so it is kept.`));
   for (const root of workTrees)
     terminal.say(toVisible(`Its work tree is left: teddy worktree remove ${toShellWord(root)}`));
-  terminal.say(`To bring it back: teddy session archive --restore ${session}`);
+  terminal.say(`To bring it back: teddy archive --restore ${session}`);
 }
 
 function showRestored(terminal: Terminal, { session, lines }: RestoredSession): void {

@@ -15,8 +15,8 @@ export class SessionBranchCommand extends PlanningCommand {
       was shown. With \`-m\`, teddy asks for a plan there right away.
     `,
     examples: [
-      ['Another attempt at turn 02', '$0 session branch 02 -m "Use a library instead"'],
-      ['Only create the branch', '$0 session branch 02'],
+      ['Another attempt at turn 02', '$0 branch 02 -m "Use a library instead"'],
+      ['Only create the branch', '$0 branch 02'],
     ],
   });
 
@@ -25,7 +25,7 @@ export class SessionBranchCommand extends PlanningCommand {
   noPlan = option('--no-plan', { describe: 'Record the -m message without asking the model.' });
 
   protected run(terminal: Terminal): Promise<number> {
-    return this.withProjectAndSignal(terminal, 'teddy session plan', async (project, signal) => {
+    return this.withProjectAndSignal(terminal, 'teddy plan', async (project, signal) => {
       await this.offerOrphans(terminal, project, signal);
       const message = await this.composeMessage(terminal, project, signal);
       if (message?.trim() === '')
@@ -42,7 +42,7 @@ export class SessionBranchCommand extends PlanningCommand {
       if (switched) suggestWayBack(terminal, before, root);
       if (message === undefined || choice === null) {
         if (this.json) this.printJson(terminal, 'session-branch', { session, line: branch, turn, commit, switched });
-        else terminal.say(`Next: teddy session plan${option} -m "what to do instead"`);
+        else terminal.say(`Next: teddy plan${option} -m "what to do instead"`);
         return 0;
       }
       this.session = branch;
@@ -59,7 +59,7 @@ export class SessionBranchCommand extends PlanningCommand {
       if (this.json) this.printJson(terminal, 'session-branch', { session, line: branch, turn: opened.turn, switched });
       else {
         terminal.say(`Your message is recorded; turn ${opened.turn} is open.`);
-        terminal.say(`Next: teddy session plan${option}`);
+        terminal.say(`Next: teddy plan${option}`);
       }
       return 0;
     });

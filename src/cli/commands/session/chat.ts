@@ -18,16 +18,16 @@ export class SessionChatCommand extends AskingCommand {
 
       In a terminal it is a conversation: /help lists its commands, Ctrl-C stops an answer, and Ctrl-D leaves. With
       \`-m\` it is one exchange: the answer goes to stdout, everything else to stderr. With \`--provider manual\`, no
-      model is asked: the message is committed, and you add the answer with \`session plan --from\`.
+      model is asked: the message is committed, and you add the answer with \`teddy plan --from\`.
 
       Exit codes: 0 answered, or committed for an answer by hand; 3 a plan is pending; 4 a call was denied, by you or
       because nobody could be asked; 5 the model failed; 130 interrupted.
     `,
     examples: [
-      ['Talk', '$0 session chat'],
-      ['One question', '$0 session chat -m "Where is the port set?"'],
-      ['The output of another program', 'git diff | $0 session chat -m -'],
-      ['In a script, approving every call', '$0 session chat -y -m "Run the tests and say what fails"'],
+      ['Talk', '$0 chat'],
+      ['One question', '$0 chat -m "Where is the port set?"'],
+      ['The output of another program', 'git diff | $0 chat -m -'],
+      ['In a script, approving every call', '$0 chat -y -m "Run the tests and say what fails"'],
     ],
   });
 
@@ -72,7 +72,7 @@ export class SessionChatCommand extends AskingCommand {
   }
 
   private askOnce(terminal: Terminal, project: Project, given: string): Promise<number> {
-    return withInterrupt(terminal, 'teddy session show', async (signal) => {
+    return withInterrupt(terminal, 'teddy show', async (signal) => {
       const isRead = given === '-';
       await this.offerOrphans(terminal, project, signal, !isRead);
       const message = isRead ? await (await import('../../ask/read-input.ts')).readMessage(terminal, signal) : given;

@@ -16,9 +16,9 @@ export class SessionContextCommand extends TeddyCommand {
     details:
       'Prints one row per file: its tokens (an estimate), and the line of a list that adds it; then the files that were left out, with the reason, and a bar that shows how the next request uses its budget. Nothing changes; use `context add` and `context drop` to change the list.',
     examples: [
-      ['The context of the next turn', '$0 session context'],
-      ['Why a file is shown or not', '$0 session context --why src/app.ts'],
-      ['Which lines concern a directory', '$0 session context --why src'],
+      ['The context of the next turn', '$0 context'],
+      ['Why a file is shown or not', '$0 context --why src/app.ts'],
+      ['Which lines concern a directory', '$0 context --why src'],
     ],
   });
 
@@ -29,7 +29,7 @@ export class SessionContextCommand extends TeddyCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     if (this.why?.trim() === '') {
-      throw new TeddyError('USAGE', '--why needs a path.', 'Name one: `teddy session context --why src/app.ts`.');
+      throw new TeddyError('USAGE', '--why needs a path.', 'Name one: `teddy context --why src/app.ts`.');
     }
     return this.withProject(terminal, async (project) => {
       const { showContext } = await import('../../../workflow/context/show.ts');
@@ -54,7 +54,7 @@ export class SessionContextCommand extends TeddyCommand {
 function describeCaveats({ keeps, turn, edited }: ShownContext): string[] {
   const kept = {
     context: `Turn ${turn} shows the model the same files as the turn that it branched from; edits to the lists apply from the next turn on.`,
-    request: `Turn ${turn} is open: \`teddy session plan\` sends its request unchanged; with a new message (-m), the model is shown these files.`,
+    request: `Turn ${turn} is open: \`teddy plan\` sends its request unchanged; with a new message (-m), the model is shown these files.`,
   };
   const files = countOf(edited, 'edited file');
   return [
@@ -113,7 +113,7 @@ function renderBudget(terminal: Terminal, { total, model, spent, left }: SpentBu
 
 function summarize({ files, tokens }: ShownContext): string {
   const count = files.filter(({ kind }) => kind === 'shown').length;
-  if (files.length === 0) return 'No files are shown. Add some: `teddy session context add <path>`.';
+  if (files.length === 0) return 'No files are shown. Add some: `teddy context add <path>`.';
   return `${countOf(count, 'file')} shown, about ${countOf(tokens, 'token')}`;
 }
 

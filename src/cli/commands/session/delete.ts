@@ -14,15 +14,15 @@ export class SessionDeleteCommand extends TeddyCommand {
       Lists the main branch, the conversation branches and the archive of the session, with what has not landed and what
       is on no remote, and asks. The contents are kept below refs/teddy/keep/deleted/ for 30 days: --restore brings them
       back. After that, \`teddy doctor --fix\` deletes them permanently. Branches on a remote stay. To put a session
-      away but keep it, use \`session archive\`.
+      away but keep it, use \`teddy archive\`.
 
       Exit codes: 0 done; 2 no such session; 3 a branch is checked out, or a turn, a run or a write session is not
       finished; 4 not approved.
     `,
     examples: [
-      ['Delete a session that led nowhere', '$0 session delete try-again'],
-      ['Delete without being asked', '$0 session delete try-again -y'],
-      ['Restore it', '$0 session delete --restore 20260124-try-again'],
+      ['Delete a session that led nowhere', '$0 delete try-again'],
+      ['Delete without being asked', '$0 delete try-again -y'],
+      ['Restore it', '$0 delete --restore 20260124-try-again'],
     ],
   });
 
@@ -38,8 +38,8 @@ export class SessionDeleteCommand extends TeddyCommand {
         'USAGE',
         'You named no session.',
         this.restore
-          ? '`git for-each-ref refs/teddy/keep/deleted/` shows what was deleted: `teddy session delete --restore <session>`.'
-          : 'Name one from `teddy session list`: `teddy session delete <session>`.',
+          ? '`git for-each-ref refs/teddy/keep/deleted/` shows what was deleted: `teddy delete --restore <session>`.'
+          : 'Name one from `teddy list`: `teddy delete <session>`.',
       );
     return this.withProject(terminal, (project) =>
       this.restore ? this.bringBack(terminal, project, target) : this.remove(terminal, project, target),
@@ -50,7 +50,7 @@ export class SessionDeleteCommand extends TeddyCommand {
     const { deleteSession, planDeletion } = await import('../../../workflow/landing/delete-session.ts');
     const deletion = await planDeletion(project, target);
     const { session, lines, archives, left } = deletion;
-    const command = `teddy session delete ${session} -y`;
+    const command = `teddy delete ${session} -y`;
     if (this.yes) requireWholeName(target, { session, refs: [...lines, ...archives].map(({ ref }) => ref), command });
     if (!this.json) describeDeletion(terminal, deletion);
     if (!this.yes && (await project.notices.confirm?.('Delete them?')) !== true)
@@ -67,7 +67,7 @@ export class SessionDeleteCommand extends TeddyCommand {
       return 0;
     }
     for (const { ref } of [...lines, ...archives]) terminal.print(`${toVisible(shortRef(ref))} is deleted\n`);
-    terminal.say(`It can be restored for 30 days: teddy session delete --restore ${session}`);
+    terminal.say(`It can be restored for 30 days: teddy delete --restore ${session}`);
     return 0;
   }
 

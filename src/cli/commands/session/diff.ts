@@ -14,10 +14,10 @@ export class SessionDiffCommand extends TeddyCommand {
       Exit codes: 0 done, whether they differ or not; 1 the session is damaged; 2 no such turn, session or commit.
     `,
     examples: [
-      ['How turn 03 differs from turn 02', '$0 session diff 02 03'],
-      ['A turn and another attempt at it', '$0 session diff 02 02-branch-01'],
-      ['A summary of how a turn differs from the one before it', '$0 session diff 02 --stat'],
-      ['Only the code of two branches', '$0 session diff teddy/x teddy/x--02-branch-01 --only code'],
+      ['How turn 03 differs from turn 02', '$0 diff 02 03'],
+      ['A turn and another attempt at it', '$0 diff 02 02-branch-01'],
+      ['A summary of how a turn differs from the one before it', '$0 diff 02 --stat'],
+      ['Only the code of two branches', '$0 diff teddy/x teddy/x--02-branch-01 --only code'],
     ],
   });
 

@@ -1,4 +1,4 @@
-/** Executes the pending plan and shows the result, for `session execute` and `session resume`. */
+/** Executes the pending plan and shows the result, for `teddy execute` and `teddy resume`. */
 import { composeText } from '../../../app.ts';
 import type { Project } from '../../../ports/project.ts';
 import { executeOrReplan } from '../../../workflow/run/execute-or-replan.ts';

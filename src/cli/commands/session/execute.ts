@@ -22,11 +22,11 @@ export class SessionExecuteCommand extends TeddyCommand {
       approved; 5 the model returned no other plan; 130 interrupted.
     `,
     examples: [
-      ['Decide action by action', '$0 session execute'],
-      ['Approve everything', '$0 session execute -y'],
-      ['Only the first and the third action', '$0 session execute --only 1,3'],
-      ['See what it would do', '$0 session execute --dry-run'],
-      ['Run nothing and close the turn', '$0 session execute --reject="not what I meant"'],
+      ['Decide action by action', '$0 execute'],
+      ['Approve everything', '$0 execute -y'],
+      ['Only the first and the third action', '$0 execute --only 1,3'],
+      ['See what it would do', '$0 execute --dry-run'],
+      ['Run nothing and close the turn', '$0 execute --reject="not what I meant"'],
     ],
   });
 
@@ -66,7 +66,7 @@ export class SessionExecuteCommand extends TeddyCommand {
     if (this.dryRun) return this.preview(terminal, options.selection);
     // Loads while git reads the repository.
     const loading = Promise.all([import('./execute-and-show.ts'), import('../../ask/typed-ahead.ts')]);
-    return this.withProjectAndSignal(terminal, 'teddy session execute', async (project, signal) => {
+    return this.withProjectAndSignal(terminal, 'teddy execute', async (project, signal) => {
       await this.offerOrphans(terminal, project, signal);
       const [{ executeAndShow }, { keepingTypedAhead }] = await loading;
       // A key pressed before the question appeared approves nothing.

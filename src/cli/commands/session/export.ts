@@ -16,15 +16,15 @@ export class SessionExportCommand extends TeddyCommand {
     description: 'Export a session: its page, its files, its history, its branch, or who wrote its lines.',
     details: `
       Pass exactly one of --html, --dir, --jsonl, --bundle and --format. An existing file is replaced only with --force;
-      the directory has to be new or empty. \`teddy session review\` prints a session as Markdown.
+      the directory has to be new or empty. \`teddy review\` prints a session as Markdown.
 
       The page shows the turns of all branches of the session, with plans, reports, diffs, requests and cost. It is
       one file, which needs neither a server nor the network, and secrets in it are masked. It includes the findings
-      of \`teddy session verify\` and \`teddy session replay\`, and \`teddy session verify --page <file>\` compares
+      of \`teddy verify\` and \`teddy replay\`, and \`teddy verify --page <file>\` compares
       the page with the repository. All other exports are exact: nothing in them is masked.
 
       The output of --jsonl can be imported again. A bundle is a remote in a file: \`git fetch <file> <branch>\`,
-      \`git clone -b <branch> <file>\`, \`teddy session plan --recording <file>\`.
+      \`git clone -b <branch> <file>\`, \`teddy plan --recording <file>\`.
 
       With --format agent-trace, it prints a record of Agent Trace 0.1.0 (agent-trace.dev): for each text file that the
       session changed, which lines models wrote, which a person wrote, and which are of unknown origin. The lines are
@@ -32,9 +32,9 @@ export class SessionExportCommand extends TeddyCommand {
       commit always produces the same bytes.
     `,
     examples: [
-      ['As a page for the browser', '$0 session export --html session.html'],
-      ['For another program', '$0 session export -s add-login --jsonl -'],
-      ['Who wrote its lines, as of main', '$0 session export -s add-login --format agent-trace --rev main'],
+      ['As a page for the browser', '$0 export --html session.html'],
+      ['For another program', '$0 export -s add-login --jsonl -'],
+      ['Who wrote its lines, as of main', '$0 export -s add-login --format agent-trace --rev main'],
     ],
   });
 
@@ -117,7 +117,7 @@ export class SessionExportCommand extends TeddyCommand {
     throw new TeddyError(
       'USAGE',
       'You did not say what to export.',
-      'Use one of --html, --dir, --jsonl, --bundle and --format; Markdown is `teddy session review`.',
+      'Use one of --html, --dir, --jsonl, --bundle and --format; Markdown is `teddy review`.',
     );
   }
 
@@ -154,6 +154,6 @@ function requireFormat(format: string | undefined): void {
     throw new TeddyError(
       'UNKNOWN_FORMAT',
       `The format ${JSON.stringify(format)} does not exist.`,
-      `Use ${formats.join(', ')}. Other exports have options of their own: --html, --dir, --jsonl, --bundle; Markdown is \`teddy session review\`.`,
+      `Use ${formats.join(', ')}. Other exports have options of their own: --html, --dir, --jsonl, --bundle; Markdown is \`teddy review\`.`,
     );
 }

@@ -21,10 +21,10 @@ export class SessionHistoryCommand extends TeddyCommand {
       session, commit, turn or format; 3 the commit belongs to no session.
     `,
     examples: [
-      ['The session that HEAD is on', '$0 session history'],
-      ['Readable, from turn 03 on', '$0 session history --format markdown --from 03'],
-      ['As it was three commits ago', '$0 session history HEAD~3 --format anthropic'],
-      ['Another session, as JSON lines', '$0 session history add-user-auth --format jsonl'],
+      ['The session that HEAD is on', '$0 history'],
+      ['Readable, from turn 03 on', '$0 history --format markdown --from 03'],
+      ['As it was three commits ago', '$0 history HEAD~3 --format anthropic'],
+      ['Another session, as JSON lines', '$0 history add-user-auth --format jsonl'],
     ],
   });
 

@@ -24,14 +24,14 @@ export class SessionImportCommand extends TeddyCommand {
     description: 'Create a session from a conversation that another program logged.',
     details: `
       Reads the logs of the agents that \`teddy capture\` follows, the output of \`opencode export\`, messages in the
-      format of OpenAI's API, and the output of \`teddy session export --jsonl\`. If the conversation in the log forks
+      format of OpenAI's API, and the output of \`teddy export --jsonl\`. If the conversation in the log forks
       because somebody went back, the session's branch gets the most recent attempt, and each abandoned attempt gets a
       conversation branch. The session starts from HEAD, which does not move. Secrets are masked. The same bytes are
       imported only once: the second time, teddy names the existing session. Prints the session's directory on stdout.
     `,
     examples: [
-      ['Preview the import', '$0 session import rollout.jsonl --dry-run'],
-      ["Choose the session's name", '$0 session import chat.json --name api-design'],
+      ['Preview the import', '$0 import rollout.jsonl --dry-run'],
+      ["Choose the session's name", '$0 import chat.json --name api-design'],
     ],
   });
 
@@ -51,7 +51,7 @@ export class SessionImportCommand extends TeddyCommand {
         'teddy reads a log twice, so it cannot come from stdin.',
         'Save it to a file, and name that file; ./- is a file called -.',
       );
-    return this.withProjectAndSignal(terminal, 'teddy session list', async (project, signal) => {
+    return this.withProjectAndSignal(terminal, 'teddy list', async (project, signal) => {
       const { importSession, previewImport } = await import('../../../workflow/conversation/import-session.ts');
       const source = await openSource(this.file, this.context.cwd());
       const onProgress = showProgress(terminal);
@@ -95,7 +95,7 @@ export class SessionImportCommand extends TeddyCommand {
       if (this.name !== undefined) terminal.say('It keeps its name; --name had no effect.');
     }
     // The session may be archived by now, or exist only on a remote.
-    const next = line.startsWith('refs/') ? `teddy session archive --restore ${session}` : toSwitchCommand(line);
+    const next = line.startsWith('refs/') ? `teddy archive --restore ${session}` : toSwitchCommand(line);
     terminal.say(`Next: ${next}`);
     terminal.print(`${directory}\n`);
   }

@@ -40,10 +40,10 @@ export class SessionLandCommand extends TeddyCommand {
       in the way, or a merge or a similar operation in progress.
     `,
     examples: [
-      ['The session that HEAD is on', '$0 session land'],
-      ['Preview it', '$0 session land --dry-run'],
-      ['Another session, on a branch for a pull request', '$0 session land add-user-auth --onto feature'],
-      ['With a message of your own', '$0 session land -m "Add the login route"'],
+      ['The session that HEAD is on', '$0 land'],
+      ['Preview it', '$0 land --dry-run'],
+      ['Another session, on a branch for a pull request', '$0 land add-user-auth --onto feature'],
+      ['With a message of your own', '$0 land -m "Add the login route"'],
     ],
   });
 

@@ -21,9 +21,9 @@ export class SessionListCommand extends TeddyCommand {
       lists all work trees.
     `,
     examples: [
-      ['All sessions', '$0 session list'],
-      ['My sessions that have not landed', '$0 session list --mine --open'],
-      ['Include archived sessions', '$0 session list --archived'],
+      ['All sessions', '$0 list'],
+      ['My sessions that have not landed', '$0 list --mine --open'],
+      ['Include archived sessions', '$0 list --archived'],
     ],
   });
 
@@ -69,7 +69,7 @@ export class SessionListCommand extends TeddyCommand {
   private toWholeCommand(): string {
     const given = { '--archived': this.archived, '--mine': this.mine, '--open': this.open };
     const kept = Object.entries(given).flatMap(([option, isGiven]) => (isGiven ? [option] : []));
-    return ['teddy session list --all', ...kept].join(' ');
+    return ['teddy list --all', ...kept].join(' ');
   }
 
   private readLimit(terminal: Terminal): number {
@@ -87,8 +87,8 @@ function isOpen({ state }: ListedSession): boolean {
 async function describeNone(project: Project): Promise<string> {
   const { listRecorded } = await import('../../../workflow/line/find-recorded.ts');
   const { size } = new Set((await listRecorded(project)).map(({ session }) => session));
-  const start = 'Start one: teddy session new <name>';
+  const start = 'Start one: teddy new <name>';
   if (size === 0) return `There are no sessions yet. ${start}`;
   const archived = size === 1 ? '1 session is archived' : `${size} sessions are archived`;
-  return `No sessions are in progress here. ${archived}: teddy session list --archived. ${start}`;
+  return `No sessions are in progress here. ${archived}: teddy list --archived. ${start}`;
 }

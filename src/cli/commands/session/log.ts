@@ -22,10 +22,10 @@ export class SessionLogCommand extends TeddyCommand {
       Exit codes: 0 done; 1 the repository is damaged; 2 no such session or commit.
     `,
     examples: [
-      ['The session that HEAD is on', '$0 session log'],
-      ['With its conversation branches', '$0 session log --graph'],
-      ['Another one', '$0 session log add-user-auth'],
-      ['The steps after a commit', '$0 session log 3f2a9c1..teddy/20260124-add-user-auth'],
+      ['The session that HEAD is on', '$0 log'],
+      ['With its conversation branches', '$0 log --graph'],
+      ['Another one', '$0 log add-user-auth'],
+      ['The steps after a commit', '$0 log 3f2a9c1..teddy/20260124-add-user-auth'],
     ],
   });
 

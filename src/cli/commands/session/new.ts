@@ -17,14 +17,14 @@ export class SessionNewCommand extends TeddyCommand {
 
       With \`--worktree\`, the branch is checked out in a linked work tree, in teddy/worktrees/ of the git directory.
       This work tree and its uncommitted work do not change, so you can work on several sessions at the same time.
-      \`teddy session list --all\` shows these work trees, \`teddy worktree remove\` removes them. Git hooks do not
+      \`teddy list --all\` shows these work trees, \`teddy worktree remove\` removes them. Git hooks do not
       run, and submodules are left to \`git submodule update\`.
     `,
     examples: [
-      ['Start a session', '$0 session new add-login-route'],
-      ['Stay on this branch', '$0 session new add-login-route --no-switch'],
-      ['Start from another branch', '$0 session new add-login-route --from main'],
-      ['Use a separate work tree', '$0 session new add-login-route --worktree'],
+      ['Start a session', '$0 new add-login-route'],
+      ['Stay on this branch', '$0 new add-login-route --no-switch'],
+      ['Start from another branch', '$0 new add-login-route --from main'],
+      ['Use a separate work tree', '$0 new add-login-route --worktree'],
     ],
   });
 
@@ -51,13 +51,13 @@ export class SessionNewCommand extends TeddyCommand {
       const bold = terminal.style('bold', branch, 'stderr');
       if (workTree !== null) {
         terminal.say(`Created the branch ${bold} and its work tree ${toVisible(workTree)}.`);
-        terminal.say(`Next: cd ${toShellWord(workTree)} && teddy session plan -m "what you want"`);
+        terminal.say(`Next: cd ${toShellWord(workTree)} && teddy plan -m "what you want"`);
         terminal.print(`${resolve(workTree, directory)}\n`);
         return 0;
       }
       terminal.say(switched ? `Switched to the new branch ${bold}.` : `Created the branch ${bold}.`);
       const option = switched ? '' : ` -s ${session}`;
-      terminal.say(`Next: teddy session plan${option} -m "what you want", or to talk: teddy session chat${option}`);
+      terminal.say(`Next: teddy plan${option} -m "what you want", or to talk: teddy chat${option}`);
       const root = switched ? project.repository.workspace?.root : undefined;
       const here = root === undefined ? null : relative(this.context.cwd(), resolve(root, directory));
       terminal.print(`${here ?? `${branch}:${directory}`}\n`);

@@ -24,8 +24,8 @@ export class SessionOpenCommand extends TeddyCommand {
       agent; 3 a file is in the way.
     `,
     examples: [
-      ['Continue in Claude Code', '$0 session open add-login --with claude-code'],
-      ['Continue in Codex from turn 03', '$0 session open add-login:03 --with codex'],
+      ['Continue in Claude Code', '$0 open add-login --with claude-code'],
+      ['Continue in Codex from turn 03', '$0 open add-login:03 --with codex'],
     ],
   });
 
@@ -60,7 +60,7 @@ function showOpened(terminal: Terminal, opened: OpenedSession): void {
   const { agent, turns, turn, session, repairs, command } = opened;
   const count = `${formatCount(turns)} ${turns === 1 ? 'turn' : 'turns'}`;
   terminal.say(toVisible(`Wrote ${count} of ${session}, up to ${turn}, to ${opened.path}.`));
-  const put = 'The history needed repairs; `teddy session history` lists them.';
+  const put = 'The history needed repairs; `teddy history` lists them.';
   if (repairs.length > 0) terminal.say(put);
   if (!opened.isInstalled)
     terminal.say(`There is no \`${command.split(' ')[0]}\` on your PATH: install ${agent} first.`);

@@ -1,4 +1,4 @@
-/** Asks for a plan and shows the answer, for `session plan`, `session branch` with a message, and `session resume`. */
+/** Asks for a plan and shows the answer, for `teddy plan`, `teddy branch` with a message, and `teddy resume`. */
 import { TeddyError } from '../../../errors.ts';
 import type { ChosenModel } from '../../../app.ts';
 import type { Project } from '../../../ports/project.ts';
@@ -108,7 +108,7 @@ function showDifference(terminal: Terminal, { turn: old, difference }: Replaced,
   if (rows.length === 0) return terminal.say(`It does the same as turn ${old}'s plan.`);
   const shown = [`It differs from turn ${old}'s plan:`, ...rows.slice(0, maxDifferences), ...more];
   terminal.say(shown.join('\n'));
-  terminal.say(`See the whole difference: teddy session diff ${old} ${turn} --only plan`);
+  terminal.say(`See the whole difference: teddy diff ${old} ${turn} --only plan`);
 }
 
 function showOpen(
@@ -122,14 +122,14 @@ function showOpen(
   if (choice.missing !== null) {
     if (!printJson) terminal.say(`Turn ${turn} of ${line.session}: your message is committed; no model was asked.`);
     const { code, message, hint } = choice.missing;
-    throw new TeddyError(code, message, hint?.replace('teddy session plan', `teddy session ${verb}${option}`));
+    throw new TeddyError(code, message, hint?.replace('teddy plan', `teddy ${verb}${option}`));
   }
   if (printJson) printJson(verb, { session: line.session, turn, entry: 'message', log: logPath });
   else {
     terminal.say(
       `Turn ${turn} of ${line.session}: your message is committed. Show the model the text of the file below,`,
     );
-    terminal.say(`then add its answer: teddy session ${verb}${option} --from <file>  (or --from - to paste it).`);
+    terminal.say(`then add its answer: teddy ${verb}${option} --from <file>  (or --from - to paste it).`);
     terminal.print(`${logPath}\n`);
   }
 }
@@ -140,10 +140,10 @@ export async function printNext(
   { line, isPending, problems }: Answer,
 ): Promise<void> {
   const option = toLineOption(project, line);
-  if (!isPending) return terminal.say(`Next: teddy session plan${option} -m "..."`);
-  terminal.say(`To ask about it: teddy session ask${option} -m "..."`);
+  if (!isPending) return terminal.say(`Next: teddy plan${option} -m "..."`);
+  terminal.say(`To ask about it: teddy ask${option} -m "..."`);
   if (problems.length === 0) return terminal.say(`Next: ${await toExecuteCommand(project, line)}`);
   terminal.say('The plan is not valid. Executing it runs nothing and records why; then plan again.');
-  if (line.workspace !== null) terminal.say(`To have it fixed: teddy session execute${option} --replan 2`);
-  terminal.say(`Next: teddy session plan${option} --instead -m "..."`);
+  if (line.workspace !== null) terminal.say(`To have it fixed: teddy execute${option} --replan 2`);
+  terminal.say(`Next: teddy plan${option} --instead -m "..."`);
 }

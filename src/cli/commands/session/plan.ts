@@ -21,12 +21,12 @@ export class SessionPlanCommand extends PlanningCommand {
       execute\` does, with its exit codes.
     `,
     examples: [
-      ['Ask for a plan', '$0 session plan -m "Add a login route"'],
-      ['Ask again after an error', '$0 session plan'],
-      ['See what would be sent', '$0 session plan -m "Add a login route" --dry-run'],
-      ['Refuse the pending plan', '$0 session plan --instead -m "Keep the old API"'],
-      ['Plan and run without being asked', '$0 session plan -m "Fix the typo in README.md" --run -y'],
-      ['Answer by hand', '$0 session plan --from answer.md'],
+      ['Ask for a plan', '$0 plan -m "Add a login route"'],
+      ['Ask again after an error', '$0 plan'],
+      ['See what would be sent', '$0 plan -m "Add a login route" --dry-run'],
+      ['Refuse the pending plan', '$0 plan --instead -m "Keep the old API"'],
+      ['Plan and run without being asked', '$0 plan -m "Fix the typo in README.md" --run -y'],
+      ['Answer by hand', '$0 plan --from answer.md'],
     ],
   });
 
@@ -57,7 +57,7 @@ export class SessionPlanCommand extends PlanningCommand {
       );
     // Loads while git reads the repository.
     void import('../../../workflow/turn/plan.ts');
-    return this.withProjectAndSignal(terminal, 'teddy session plan', async (project, signal) => {
+    return this.withProjectAndSignal(terminal, 'teddy plan', async (project, signal) => {
       if (!this.dryRun) await this.offerOrphans(terminal, project, signal);
       const message = await this.composeMessage(terminal, project, signal);
       if (this.worktree && message?.trim() !== '') {
@@ -126,9 +126,9 @@ export class SessionAskCommand extends PlanningCommand {
       model failed; 130 interrupted.
     `,
     examples: [
-      ['Ask', '$0 session ask "Why not in src/app.ts?"'],
-      ['Ask again after an error', '$0 session ask'],
-      ['The output of another program', 'npm test 2>&1 | $0 session ask -m -'],
+      ['Ask', '$0 ask "Why not in src/app.ts?"'],
+      ['Ask again after an error', '$0 ask'],
+      ['The output of another program', 'npm test 2>&1 | $0 ask -m -'],
     ],
   });
 
@@ -139,7 +139,7 @@ export class SessionAskCommand extends PlanningCommand {
     this.message ??= this.question;
     // Loads while git reads the repository.
     void import('../../../workflow/turn/plan.ts');
-    return this.withProjectAndSignal(terminal, 'teddy session show', async (project, signal) => {
+    return this.withProjectAndSignal(terminal, 'teddy show', async (project, signal) => {
       await this.offerOrphans(terminal, project, signal);
       const message = await this.composeMessage(terminal, project, signal);
       return this.planAndShow(terminal, project, message, signal, { mode: 'ask' });

@@ -12,9 +12,9 @@ export class SessionPushCommand extends ShareCommand {
       teddy.sessionsRemote, branch.<name>.pushRemote, remote.pushDefault, the branch's upstream, origin, or the only
       remote.
 
-      Either everything arrives or nothing does, and nothing is ever forced. If the remote has more, \`session sync\`
-      pulls that first. Nothing is deleted there: a branch that \`session archive\` put away here stays on the remote,
-      and only \`session archive\` with --remote deletes it. A branch that was deleted or archived there is not sent
+      Either everything arrives or nothing does, and nothing is ever forced. If the remote has more, \`teddy sync\`
+      pulls that first. Nothing is deleted there: a branch that \`teddy archive\` put away here stays on the remote,
+      and only \`teddy archive\` with --remote deletes it. A branch that was deleted or archived there is not sent
       again until it has more commits, unless -s names it. Before sending, teddy verifies the branches and searches
       them for secrets.
 
@@ -23,9 +23,9 @@ export class SessionPushCommand extends ShareCommand {
       or refused.
     `,
     examples: [
-      ['The session that HEAD is on, to origin', '$0 session push'],
-      ['Preview what would be sent', '$0 session push --dry-run'],
-      ['All sessions, to another repository', '$0 session push ssh://git.example.org/notes.git --all'],
+      ['The session that HEAD is on, to origin', '$0 push'],
+      ['Preview what would be sent', '$0 push --dry-run'],
+      ['All sessions, to another repository', '$0 push ssh://git.example.org/notes.git --all'],
     ],
   });
 
@@ -57,9 +57,9 @@ export class SessionPullCommand extends ShareCommand {
       reached, or refused.
     `,
     examples: [
-      ['The session that HEAD is on, from origin', '$0 session pull'],
-      ['A session that is only on the remote', '$0 session pull -s add-user-auth'],
-      ['Everything, from another clone', '$0 session pull ../other-clone --all'],
+      ['The session that HEAD is on, from origin', '$0 pull'],
+      ['A session that is only on the remote', '$0 pull -s add-user-auth'],
+      ['Everything, from another clone', '$0 pull ../other-clone --all'],
     ],
   });
 

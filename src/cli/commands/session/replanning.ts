@@ -78,6 +78,6 @@ function toNobody(): TeddyError {
   return new TeddyError(
     'NO_MODEL',
     'The provider is manual, so there is no model to ask for another plan.',
-    'Provide one yourself: `teddy session plan -m "..." --from <file>`.',
+    'Provide one yourself: `teddy plan -m "..." --from <file>`.',
   );
 }

@@ -45,10 +45,10 @@ export class SessionReplayCommand extends TeddyCommand {
       130 interrupted.
     `,
     examples: [
-      ['The session that HEAD is on', '$0 session replay'],
-      ['Another session, including its commands', '$0 session replay add-user-auth --run-commands'],
-      ['The turns in a pull request, in CI', '$0 session replay origin/main..HEAD --junit replay.xml'],
-      ['A session in a file', '$0 session replay session.bundle --json'],
+      ['The session that HEAD is on', '$0 replay'],
+      ['Another session, including its commands', '$0 replay add-user-auth --run-commands'],
+      ['The turns in a pull request, in CI', '$0 replay origin/main..HEAD --junit replay.xml'],
+      ['A session in a file', '$0 replay session.bundle --json'],
     ],
   });
 
@@ -68,7 +68,7 @@ export class SessionReplayCommand extends TeddyCommand {
   protected run(terminal: Terminal): Promise<number> {
     const target = toTarget(this.target, this.session);
     return this.withProject(terminal, async (project) => {
-      const replayed = await withInterrupt(terminal, 'teddy session replay', (signal) =>
+      const replayed = await withInterrupt(terminal, 'teddy replay', (signal) =>
         this.replay(terminal, project, target, signal),
       );
       await this.tell(terminal, project, replayed);

@@ -20,18 +20,18 @@ export class SessionResumeCommand extends TeddyCommand {
     category: 'Go on',
     description: 'Do the next step: run the plan, ask the model again, or take your next message.',
     details: `
-      A plan without a report is executed as by \`session execute\`; if its run was killed, teddy first asks you what
+      A plan without a report is executed as by \`teddy execute\`; if its run was killed, teddy first asks you what
       to do about that. A message without an answer is sent again with exactly the same request, as by \`session
       plan\`, or as in its conversation. If nothing is waiting, teddy asks for your next message, provided there is a
       terminal.
 
-      Each call does one step. Exit codes: those of \`session execute\` and \`session plan\`; also 3 if nothing is
+      Each call does one step. Exit codes: those of \`teddy execute\` and \`teddy plan\`; also 3 if nothing is
       waiting and nobody can be asked.
     `,
     examples: [
-      ['After a break, or a crash', '$0 session resume'],
-      ['Another session', '$0 session resume -s add-login'],
-      ['Approve every action in the plan', '$0 session resume -y'],
+      ['After a break, or a crash', '$0 resume'],
+      ['Another session', '$0 resume -s add-login'],
+      ['Approve every action in the plan', '$0 resume -y'],
     ],
   });
 
@@ -44,7 +44,7 @@ export class SessionResumeCommand extends TeddyCommand {
   protected run(terminal: Terminal): Promise<number> {
     // Loads while git reads the repository.
     const loading = import('../../../workflow/turn/find-next-step.ts');
-    return this.withProjectAndSignal(terminal, 'teddy session resume', async (project, signal) => {
+    return this.withProjectAndSignal(terminal, 'teddy resume', async (project, signal) => {
       await this.offerOrphans(terminal, project, signal);
       const { findNextStep } = await loading;
       const step = await findNextStep(project, this.session);
@@ -132,7 +132,7 @@ export class SessionResumeCommand extends TeddyCommand {
     if (message !== null) return this.ask(resuming, message);
     terminal.say('You entered no message, so nothing has changed.');
     const option = this.session === undefined ? '' : ` -s ${toShellWord(this.session)}`;
-    terminal.say(`Next: teddy session plan${option} -m "..."`);
+    terminal.say(`Next: teddy plan${option} -m "..."`);
     return 0;
   }
 
@@ -157,6 +157,6 @@ function toNothing({ line }: NextStep): TeddyError {
   return new TeddyError(
     'NOTHING_TO_RESUME',
     `Nothing is waiting on ${shortRef(line.ref)}: no plan to execute, and no message without an answer.`,
-    'Continue with `teddy session plan -m "..."`, or talk with `teddy session chat`.',
+    'Continue with `teddy plan -m "..."`, or talk with `teddy chat`.',
   );
 }

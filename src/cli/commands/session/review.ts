@@ -18,9 +18,9 @@ export class SessionReviewCommand extends TeddyCommand {
       Exit codes: 0 done; 1 the session is damaged, or it cannot be searched for secrets; 2 no such session or commit.
     `,
     examples: [
-      ['The session that HEAD is on', '$0 session review'],
-      ['Open a pull request with the GitHub CLI', '$0 session review | gh pr create --title "..." --body-file -'],
-      ['For a program', '$0 session review add-user-auth --json'],
+      ['The session that HEAD is on', '$0 review'],
+      ['Open a pull request with the GitHub CLI', '$0 review | gh pr create --title "..." --body-file -'],
+      ['For a program', '$0 review add-user-auth --json'],
     ],
   });
 

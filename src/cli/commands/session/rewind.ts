@@ -13,7 +13,7 @@ export class SessionRewindCommand extends TeddyCommand {
       The code is exactly as it was after the turn, and the next turn continues from there. The branch that you
       leave does not change. If edits are in the way, teddy stops and changes nothing.
     `,
-    examples: [['Continue from turn 02', '$0 session rewind 02']],
+    examples: [['Continue from turn 02', '$0 rewind 02']],
   });
 
   turn = parameter('turn');
@@ -35,7 +35,7 @@ export class SessionRewindCommand extends TeddyCommand {
       const place = root === undefined ? '' : ` ${toVisible(root)}`;
       terminal.say(`Switched${place} to the new branch, at the end of turn ${turn}.`);
       suggestWayBack(terminal, before, root);
-      terminal.say(`Next: teddy session plan${option} -m "...", or to talk: teddy session chat${option}`);
+      terminal.say(`Next: teddy plan${option} -m "...", or to talk: teddy chat${option}`);
       return 0;
     });
   }

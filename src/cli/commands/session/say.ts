@@ -18,13 +18,10 @@ export class SessionSayCommand extends TeddyCommand {
       Exit codes: 0 added, now or before; 2 wrong usage; 3 a record with this id has other content.
     `,
     examples: [
-      ['A spoken message', '$0 session say --voice -m "Where is the port set?"'],
-      ['An answer', '$0 session say --voice --role assistant -m "In src/app.ts"'],
-      [
-        'An answer, up to where it was interrupted',
-        '$0 session say --voice --role assistant --interrupted -m "In src"',
-      ],
-      ['An interrupted answer of unknown content', '$0 session say --voice --interrupted'],
+      ['A spoken message', '$0 say --voice -m "Where is the port set?"'],
+      ['An answer', '$0 say --voice --role assistant -m "In src/app.ts"'],
+      ['An answer, up to where it was interrupted', '$0 say --voice --role assistant --interrupted -m "In src"'],
+      ['An interrupted answer of unknown content', '$0 say --voice --interrupted'],
     ],
   });
 
@@ -39,7 +36,7 @@ export class SessionSayCommand extends TeddyCommand {
     const role = this.toRole();
     this.requireText();
     void import('../../../workflow/line/append-records.ts');
-    return this.withProjectAndSignal(terminal, 'teddy session log', async (project, signal) => {
+    return this.withProjectAndSignal(terminal, 'teddy log', async (project, signal) => {
       const isRead = this.message === '-';
       await this.offerOrphans(terminal, project, signal, !isRead);
       const text = isRead ? await readText(terminal, signal) : this.message;

@@ -51,7 +51,7 @@ export class SessionSearchCommand extends TeddyCommand {
       Exit codes: 0 something was found; 1 nothing was, as with \`git grep\`, or the search failed; 2 wrong usage.
     `,
     examples: [
-      ['A phrase', '$0 session search "time zone"'],
+      ['A phrase', '$0 search "time zone"'],
       ['The same in short, ignoring case', '$0 search -i time zone'],
       ['What you asked for in the last two weeks', '$0 search --in message --since 2w login'],
       ['In commands and their output', '$0 search --in report -E "ENOENT|EACCES"'],
@@ -146,7 +146,7 @@ export class SessionSearchCommand extends TeddyCommand {
       );
     if (first === null || this.json) return count;
     if (hasMore) terminal.say(`More than ${countOf(count, 'turn')} were found. All of them: ${this.toWholeCommand()}`);
-    terminal.say(`Next: teddy session show ${first.turn} -s ${toVisible(toShellWord(first.selector))}`);
+    terminal.say(`Next: teddy show ${first.turn} -s ${toVisible(toShellWord(first.selector))}`);
     return count;
   }
 
@@ -169,7 +169,7 @@ export class SessionSearchCommand extends TeddyCommand {
     const hint = ways.length === 0 ? '' : `; ${ways.join(', ')}`;
     if (lines > 0) return `Nothing was found in ${where} of sessions${since}${hint}.`;
     if (this.since !== undefined) return `No session has steps since ${this.since}.`;
-    return 'There are no sessions yet. Start one: teddy session new <name>';
+    return 'There are no sessions yet. Start one: teddy new <name>';
   }
 }
 
@@ -208,7 +208,7 @@ function toDocument({ line, lineName, selector, turn, title, at, matches }: Foun
     remote: line.remote,
     title,
     at,
-    show: `teddy session show ${turn} -s ${toShellWord(selector)}`,
+    show: `teddy show ${turn} -s ${toShellWord(selector)}`,
     matches: matches.map(({ place, title: part, ...match }) => ({ in: place, part, ...match })),
   };
 }

@@ -1,4 +1,4 @@
-/** Base class of `session push`, `pull` and `sync`: each reads the options, runs one workflow, and prints its results. */
+/** Base class of `teddy push`, `pull` and `sync`: each reads the options, runs one workflow, and prints its results. */
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { Shared, ShareRequest } from '../../../workflow/sharing/shared-line.ts';
@@ -29,7 +29,7 @@ export abstract class ShareCommand extends TeddyCommand {
   protected abstract load(): Promise<(project: Project, request: ShareRequest) => Promise<Shared>>;
 
   protected run(terminal: Terminal): Promise<number> {
-    return this.withProjectAndSignal(terminal, `teddy session ${this.verb} --dry-run`, async (project, signal) => {
+    return this.withProjectAndSignal(terminal, `teddy ${this.verb} --dry-run`, async (project, signal) => {
       const shared = await this.shareWithProgress(terminal, project, signal);
       const { json, dryRun, verb, session: selector } = this;
       if (json) this.printJson(terminal, `session-${verb}`, toSharedJson(shared, dryRun));
@@ -49,7 +49,7 @@ export abstract class ShareCommand extends TeddyCommand {
     if (named === undefined) return error;
     const hasRemote = (await project.repository.remotes.names()).length > 0;
     const hint = hasRemote
-      ? `${remote} is a session: \`teddy session ${verb} -s ${named.session}\`.`
+      ? `${remote} is a session: \`teddy ${verb} -s ${named.session}\`.`
       : `${remote} is a session, to be named with -s, and this repository has no remote: \`git remote add origin <url>\`.`;
     return new TeddyError(error.code, error.message, hint, { cause: error });
   }

@@ -14,10 +14,10 @@ export class SessionShowCommand extends TeddyCommand {
       Exit codes: 0 done; 1 the session is damaged; 2 no such turn, session or commit.
     `,
     examples: [
-      ['The last turn', '$0 session show'],
-      ['Turn 02', '$0 session show 02'],
-      ['Turn 02 of another session', '$0 session show 02 -s add-user-auth'],
-      ["A commit's turn", '$0 session show 3f2a9c1'],
+      ['The last turn', '$0 show'],
+      ['Turn 02', '$0 show 02'],
+      ['Turn 02 of another session', '$0 show 02 -s add-user-auth'],
+      ["A commit's turn", '$0 show 3f2a9c1'],
     ],
   });
 

@@ -29,10 +29,10 @@ export class SessionStatsCommand extends TeddyCommand {
       Exit codes: 0 done; 1 the repository is damaged; 2 wrong usage, or no such session or commit; 130 interrupted.
     `,
     examples: [
-      ['All sessions', '$0 session stats'],
-      ['The last two weeks', '$0 session stats --since 2w'],
-      ['The session that HEAD is on', '$0 session stats HEAD'],
-      ['Another one', '$0 session stats add-user-auth'],
+      ['All sessions', '$0 stats'],
+      ['The last two weeks', '$0 stats --since 2w'],
+      ['The session that HEAD is on', '$0 stats HEAD'],
+      ['Another one', '$0 stats add-user-auth'],
     ],
   });
 
@@ -71,7 +71,7 @@ export class SessionStatsCommand extends TeddyCommand {
 
   private showAll(terminal: Terminal): Promise<number> {
     const sinceMs = this.since === undefined ? null : parseSince(this.since, Date.now());
-    return this.withProjectAndSignal(terminal, 'teddy session stats', async (project, signal) => {
+    return this.withProjectAndSignal(terminal, 'teddy stats', async (project, signal) => {
       const { countStats } = await import('../../../workflow/review/count-stats.ts');
       const onFile = (done: number, all: number) => terminal.redraw(`Counting the lines of file ${done + 1} of ${all}`);
       const stats = await countStats(project, { sinceMs, onFile, signal });

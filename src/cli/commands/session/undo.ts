@@ -18,9 +18,9 @@ export class SessionUndoCommand extends TeddyCommand {
       undo.
     `,
     examples: [
-      ['The last turn that changed code', '$0 session undo'],
-      ['An earlier turn', '$0 session undo 02'],
-      ['Only files that nobody has edited since', '$0 session undo --partial'],
+      ['The last turn that changed code', '$0 undo'],
+      ['An earlier turn', '$0 undo 02'],
+      ['Only files that nobody has edited since', '$0 undo --partial'],
     ],
   });
 
@@ -33,7 +33,7 @@ export class SessionUndoCommand extends TeddyCommand {
   protected run(terminal: Terminal): Promise<number> {
     // Finishes despite Ctrl-C: undoing takes little time, and changed files without their entry would be worse than a
     // short wait.
-    return this.withProjectAndSignal(terminal, 'teddy session undo', async (project, signal) => {
+    return this.withProjectAndSignal(terminal, 'teddy undo', async (project, signal) => {
       await this.offerOrphans(terminal, project, signal);
       const options = { turn: this.turn, selector: this.session, isPartial: this.partial };
       const undone = await undoTurn(project, options);

@@ -43,7 +43,7 @@ export class SessionVerifyCommand extends TeddyCommand {
       approval may come later. A person who was asked about each action has approved the plan; for =others, that is not
       enough. Names are easily forged: with --signed-by added, the keys have to differ too.
 
-      With --page, teddy reads a file from \`teddy session export --html\`, renders the page again from the commits that
+      With --page, teddy reads a file from \`teddy export --html\`, renders the page again from the commits that
       it was made from, and compares every byte, even if the session has grown since. Only the version of teddy that
       made a page can do that.
 
@@ -51,13 +51,13 @@ export class SessionVerifyCommand extends TeddyCommand {
       the branch, or a page that differs or that another version made; 2 no such session, commit or file.
     `,
     examples: [
-      ['The session that HEAD is on', '$0 session verify'],
-      ['Every session branch in the repository, and its objects', '$0 session verify --all --fsck'],
-      ['The entries that a pull request adds', '$0 session verify main..teddy/20260124-add-user-auth'],
-      ['A bundle that somebody sent, for a script', '$0 session verify session.bundle --json'],
-      ['A page that somebody sent', '$0 session verify --page session.html'],
-      ['Every plan that was run, approved by somebody else', '$0 session verify --require-approval=others'],
-      ['Every entry signed by a key that you know', '$0 session verify --signed-by ~/.ssh/id_ed25519.pub'],
+      ['The session that HEAD is on', '$0 verify'],
+      ['Every session branch in the repository, and its objects', '$0 verify --all --fsck'],
+      ['The entries that a pull request adds', '$0 verify main..teddy/20260124-add-user-auth'],
+      ['A bundle that somebody sent, for a script', '$0 verify session.bundle --json'],
+      ['A page that somebody sent', '$0 verify --page session.html'],
+      ['Every plan that was run, approved by somebody else', '$0 verify --require-approval=others'],
+      ['Every entry signed by a key that you know', '$0 verify --signed-by ~/.ssh/id_ed25519.pub'],
     ],
   });
 
@@ -96,7 +96,7 @@ export class SessionVerifyCommand extends TeddyCommand {
   private async verify(terminal: Terminal, project: Project, options: VerifySessionRequest): Promise<number> {
     const { verifySession } = await import('../../../workflow/verify/session.ts');
     const onProgress = toProgress(terminal);
-    const verified = await withInterrupt(terminal, 'teddy session verify', (signal) =>
+    const verified = await withInterrupt(terminal, 'teddy verify', (signal) =>
       verifySession(project, { ...options, signal, onProgress }),
     );
     terminal.redraw(null);
@@ -129,7 +129,7 @@ export class SessionVerifyCommand extends TeddyCommand {
       throw new TeddyError(
         'USAGE',
         '`--page` cannot be combined with a name or another check.',
-        'Use `--page` alone; without it, `teddy session verify` checks the session.',
+        'Use `--page` alone; without it, `teddy verify` checks the session.',
       );
     return target;
   }
@@ -145,12 +145,12 @@ async function readPageBytes(path: string, name: string): Promise<Uint8Array> {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = code === 'ENOENT' ? `The file ${name} does not exist.` : `${name} cannot be read: ${message}.`;
-    throw new TeddyError('FILE_NOT_FOUND', reason, 'Name a file that `teddy session export --html <file>` made.');
+    throw new TeddyError('FILE_NOT_FOUND', reason, 'Name a file that `teddy export --html <file>` made.');
   }
   throw new TeddyError(
     'USAGE',
     `${name} is too large to be a page, or is not a file.`,
-    'Make one: `teddy session export --html <file>`.',
+    'Make one: `teddy export --html <file>`.',
   );
 }
 

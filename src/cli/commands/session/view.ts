@@ -12,7 +12,7 @@ export class SessionViewCommand extends TeddyCommand {
     details: `
       The page shows the session turn by turn and updates live: answers as they arrive, actions as they run, entries
       that another process adds. From the page you can send a message, and run or refuse a plan, as with \`session
-      plan\` and \`session execute\`. Without a session, it opens the one that HEAD is on, or else the newest open
+      plan\` and \`teddy execute\`. Without a session, it opens the one that HEAD is on, or else the newest open
       one; with \`--list\`, it opens the page of all sessions.
 
       Only this machine can reach the pages. If \`teddy serve\` runs in the repository, its address is used; otherwise
@@ -22,9 +22,9 @@ export class SessionViewCommand extends TeddyCommand {
       The browser is the system's, or the command in BROWSER.
     `,
     examples: [
-      ['Open the session that you are on', '$0 session view'],
-      ['Open another session', '$0 session view add-login'],
-      ['Only print the link', '$0 session view --no-open'],
+      ['Open the session that you are on', '$0 view'],
+      ['Open another session', '$0 view add-login'],
+      ['Only print the link', '$0 view --no-open'],
     ],
   });
 
@@ -39,7 +39,7 @@ export class SessionViewCommand extends TeddyCommand {
         '--list shows all sessions, so it cannot be combined with a session.',
         'Omit one of them.',
       );
-    return this.withProjectAndSignal(terminal, 'teddy session log', async (project, signal) => {
+    return this.withProjectAndSignal(terminal, 'teddy log', async (project, signal) => {
       // Makes sure that a session exists before starting a server.
       const selector = this.list ? undefined : await this.find(project);
       const env = await readBrowserEnvironment(project, terminal.context);
@@ -98,13 +98,13 @@ export class SessionViewCommand extends TeddyCommand {
       terminal.say(
         isOpened === true
           ? "The page is open in the person's browser. The link is not shown, because an agent started this command."
-          : 'No browser could be started. A person can open the page from their own terminal: `teddy session view`.',
+          : 'No browser could be started. A person can open the page from their own terminal: `teddy view`.',
       );
     else {
       if (isOpened === false) terminal.say('No browser could be started. Open the link yourself.');
       if (mayApprove === false)
         terminal.say('Plans cannot be approved with this link, because nothing shows that a person asked for it.');
-      terminal.say('The link works once, within a minute; `teddy session view` creates another one.');
+      terminal.say('The link works once, within a minute; `teddy view` creates another one.');
     }
     if (isOwn)
       terminal.say('This command serves the pages until Ctrl-C, which also stops anything that was started on them.');

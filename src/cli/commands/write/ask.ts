@@ -17,7 +17,7 @@ export class WriteAskCommand extends TeddyCommand {
       session named \`writes\`; problems are sent back to the model, at most twice.
 
       Prints \`<path> <commit>\` for each file. If the answer has no file, teddy prints the answer. It is a turn of the
-      session, like one of \`session chat\`: your message is committed before the model is asked, the model sees the
+      session, like one of \`teddy chat\`: your message is committed before the model is asked, the model sees the
       session's context and the conversation so far, and its answer is saved. In this turn, the model can do nothing but
       write files.
 

@@ -83,7 +83,7 @@ function showOpen({ terminal, project, choice }: Chat, outcome: Extract<ChatOutc
     throw choice.missing;
   }
   terminal.say(`${committed}. Show the model the text of ${logPath},`);
-  terminal.say(`then add its answer: teddy session plan${toLineOption(project, line)} --from <file>`);
+  terminal.say(`then add its answer: teddy plan${toLineOption(project, line)} --from <file>`);
 }
 
 /** Returns true if the answer is a plan that still waits for execution. */

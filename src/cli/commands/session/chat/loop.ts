@@ -42,7 +42,7 @@ export async function chatLoop(conversation: Conversation): Promise<number> {
   }
 }
 
-const next = 'teddy session show';
+const next = 'teddy show';
 
 /** Watches for SIGTERM and SIGHUP. After one of these signals has ended a step, teddy must not ask the user anything else. */
 function watchEnding({ signals }: CliContext): { isAsked(): boolean; stop(): void } {

@@ -1,4 +1,4 @@
-/** Runs `session chat -m`: a single exchange, for a script or a quick question. */
+/** Runs `teddy chat -m`: a single exchange, for a script or a quick question. */
 import { exitCodes, TeddyError } from '../../../../errors.ts';
 import { shortRef } from '../../../../names.ts';
 import type { ChatOutcome } from '../../../../workflow/chat/chat.ts';

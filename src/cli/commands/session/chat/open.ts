@@ -1,4 +1,4 @@
-/** Opens a conversation for `session chat`, and for `session resume` when a message still needs an answer. */
+/** Opens a conversation for `teddy chat`, and for `teddy resume` when a message still needs an answer. */
 import type { ChosenModel } from '../../../../app.ts';
 import type { Project } from '../../../../ports/project.ts';
 import type { Chat } from './exchange.ts';

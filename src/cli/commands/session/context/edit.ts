@@ -1,4 +1,4 @@
-/** The commands `teddy session context add` and `drop`, which edit the user's lists without an editor. */
+/** The commands `teddy context add` and `drop`, which edit the user's lists without an editor. */
 import { existsSync } from 'node:fs';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { formatCount } from '../../../../session/text/format-count.ts';
@@ -46,8 +46,8 @@ export class SessionContextAddCommand extends ContextEditCommand {
       one of the paths matches nothing, or if the files do not fit in the request's budget.
     `,
     examples: [
-      ['Show a file and a directory', '$0 session context add src/app.ts docs'],
-      ['Show all tests of one kind', "$0 session context add 'test/**/*.test.ts'"],
+      ['Show a file and a directory', '$0 context add src/app.ts docs'],
+      ['Show all tests of one kind', "$0 context add 'test/**/*.test.ts'"],
     ],
   });
 
@@ -62,7 +62,7 @@ export class SessionContextDropCommand extends ContextEditCommand {
       Removes the path's own line from the list. If other lines still show it, or the model asked for it, a line
       \`!path\` excludes it.
     `,
-    examples: [['Stop showing a directory', '$0 session context drop docs']],
+    examples: [['Stop showing a directory', '$0 context drop docs']],
   });
 
   protected override readonly kind = 'drop';
@@ -87,7 +87,7 @@ export function showEdited(terminal: Terminal, edited: EditedList): void {
   for (const { path, from } of already) terminal.say(`${toVisible(path)} is already shown (${toVisible(from)}).`);
   for (const path of secrets)
     terminal.say(
-      `${terminal.style('yellow', 'warning:', 'stderr')} ${toVisible(path)} has a name that suggests a secret, and the model will see it; only values that look like secrets are masked. To undo: teddy session context drop ${toShellWord(path)}`,
+      `${terminal.style('yellow', 'warning:', 'stderr')} ${toVisible(path)} has a name that suggests a secret, and the model will see it; only values that look like secrets are masked. To undo: teddy context drop ${toShellWord(path)}`,
     );
   if (commit === null) return;
   const whose =
