@@ -139,6 +139,17 @@ export class DamagedObjectError extends TeddyError {
   }
 }
 
+/** A remote refused some of the pushed refs because of its rules or hooks, and changed none. */
+export class RemoteRefusedError extends TeddyError {
+  /** The error for each refused ref by itself. */
+  readonly refusals: ReadonlyMap<string, TeddyError>;
+
+  constructor({ message, hint }: TeddyError, refusals: ReadonlyMap<string, TeddyError>) {
+    super('REMOTE_REFUSED', message, hint);
+    this.refusals = refusals;
+  }
+}
+
 /** Returns true if an error concerns the objects that teddy read, not the machine that read them. */
 export function isDamage(error: unknown): error is TeddyError {
   return error instanceof DamagedObjectError || (error instanceof TeddyError && error.code === 'DAMAGED_SESSION');

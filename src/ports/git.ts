@@ -508,7 +508,8 @@ export interface Remotes {
   fetch(remote: string, refs: readonly { from: RefName; to: RefName }[], options: TransferOptions): Promise<void>;
   /**
    * Pushes all refs or none, each with a lease (`old` null: the ref must not exist yet; `new` null: delete the ref),
-   * never by force. `moved`: a lease failed and nothing has changed. Throws REMOTE_REFUSED with the server's message.
+   * never by force. `moved`: a lease failed and nothing has changed. Throws a `RemoteRefusedError` with the server's
+   * message, and nothing has changed either.
    */
   push(remote: string, updates: readonly RefUpdate[], options: TransferOptions): Promise<'done' | 'moved'>;
 }

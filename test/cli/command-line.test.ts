@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { internalCommands } from '../../src/cli/arguments.ts';
+import { listCommands } from '../../src/cli/run-cli.ts';
 import { runTeddy, teddyPath, environmentOf } from '../support/run-teddy.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 import { quickTest as test, slowTest } from '../support/slow-test.ts';

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { RemoteRefusedError } from '../../src/errors.ts';
 import { openRepository } from '../../src/git/repository.ts';
 import type { RefUpdate, Remotes, Repository, TransferProgress } from '../../src/ports/git.ts';
 import type { Oid, RefName } from '../../src/names.ts';
@@ -148,6 +149,15 @@ describe('a push', () => {
         'origin refused teddy/20260124-a: pre-receive hook declined. It says: Only on Mondays: Connection reset.',
     });
     expect(asked('.git/git-receive-pack')).toBe(1);
+  });
+
+  test('names the one ref that a hook refuses, and sends none', async () => {
+    const hook = join(path(), 'hooks', 'update');
+    await writeFile(hook, '#!/bin/sh\ncase $1 in *-b) exit 1;; esac\n');
+    await chmod(hook, 0o755);
+    const refusal = await push(create('a'), create('b')).catch((error: unknown) => error as RemoteRefusedError);
+    expect([...(refusal as RemoteRefusedError).refusals.keys()]).toEqual([lineRef('b')]);
+    expect(there()).toBe('');
   });
 
   test('whose response is lost is looked up, not repeated', async () => {

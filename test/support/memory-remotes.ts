@@ -1,5 +1,6 @@
 /** The port `Remotes` in memory: other repositories, each on its own disk, with leases that hold or do not. */
-import { TeddyError } from '../../src/errors.ts';
+import { RemoteRefusedError, TeddyError } from '../../src/errors.ts';
+import type { RefName } from '../../src/names.ts';
 import type { RefUpdate, Remotes, Store } from '../../src/ports/git.ts';
 import { gitdir, memoryDisk, type MemoryDisk } from './memory-objects.ts';
 import { memoryStore } from './memory-store.ts';
@@ -11,12 +12,20 @@ export interface MemoryRemote {
   pushed: RefUpdate[][];
   /** Happens once, before the next push is decided: somebody else is faster. */
   meanwhile: (() => Promise<unknown>) | null;
+  /** The server's rules: the refs of a push that they refuse. */
+  refuses: (refs: RefName[]) => RefName[];
 }
 
 /** An empty repository that nobody works in. */
 export async function memoryRemote(): Promise<MemoryRemote> {
   const disk = await memoryDisk();
-  return { disk, store: memoryStore(disk, { ident: () => null, settings: new Map() }), pushed: [], meanwhile: null };
+  return {
+    disk,
+    store: memoryStore(disk, { ident: () => null, settings: new Map() }),
+    pushed: [],
+    meanwhile: null,
+    refuses: () => [],
+  };
 }
 
 /** `remotes`: by name; anything with a `/` in it is an address. A test may change it. */
@@ -50,6 +59,10 @@ export function memoryRemotes(here: { disk: MemoryDisk; store: Store }, remotes:
       const happens = remote.meanwhile;
       remote.meanwhile = null;
       await happens?.();
+      const refused = remote.refuses(updates.map(({ ref }) => ref));
+      const toError = (ref: RefName) => new TeddyError('REMOTE_REFUSED', `${name} refused ${ref}: declined.`, 'Ask.');
+      if (refused[0] !== undefined)
+        throw new RemoteRefusedError(toError(refused[0]), new Map(refused.map((ref) => [ref, toError(ref)])));
       await copyObjects(here.disk, remote.disk);
       const outcome = await remote.store.updateRefs([...updates], 'push');
       if (outcome === 'done') remote.pushed.push([...updates]);

@@ -129,13 +129,17 @@ function toLabel(ref: RefName): string {
   return toVisible(nameRef(ref));
 }
 
-/** Reports obstacles. A rejected line determines the exit code, so that nobody who pulls can miss it. */
+/**
+ * Reports obstacles. A line that was rejected here, or that the remote refused while others arrived, determines the exit
+ * code, so that nobody can miss it.
+ */
 export function endShared(terminal: Terminal, shared: Shared, { json }: { json: boolean }): number {
-  const problems = shared.lines.flatMap(({ problem }) => problem ?? []);
+  const lines = [...shared.lines, ...(shared.pushed?.lines ?? [])];
+  const problems = lines.flatMap(({ problem }) => problem ?? []);
   const all = shared.refusal === null ? problems : [...problems, shared.refusal];
   if (!json) for (const problem of all) renderError(terminal, problem, { json: false, debug: false });
-  const isHostile = problems.some(({ code }) => code === 'HOSTILE_SESSION');
-  return isHostile ? exitCodes.HOSTILE_SESSION : (shared.refusal?.exitCode ?? problems[0]?.exitCode ?? 0);
+  const isRejected = problems.some(({ code }) => code === 'HOSTILE_SESSION' || code === 'REMOTE_REFUSED');
+  return isRejected ? exitCodes.HOSTILE_SESSION : (shared.refusal?.exitCode ?? problems[0]?.exitCode ?? 0);
 }
 
 export function toSharedJson(

@@ -1,7 +1,7 @@
 /** Transfers from and to other repositories. Fetched objects go to the quarantine; pushes are leased and never forced. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SimpleGit } from 'simple-git';
-import { TeddyError } from '../../errors.ts';
+import { RemoteRefusedError, TeddyError } from '../../errors.ts';
 import type { RefTip, RefUpdate, Remotes, Store, TransferOptions } from '../../ports/git.ts';
 import { isRefName, parseOid, type RefName } from '../../names.ts';
 import { findRemote, toRemoteNames, type RemoteAddress, callRemote, type RemoteResult } from './remote-call.ts';
@@ -222,9 +222,9 @@ function readPushOutcome(label: string, result: RemoteResult, count: number): Pu
   if (rejected.some(({ summary }) => isMoved(summary))) return 'moved';
   const refused = rejected.filter(({ summary }) => summary.startsWith('[remote rejected]'));
   // An atomic push rejects all refs; only the refs that caused the rejection have another reason.
-  const reasons = refused.filter(({ summary }) => !/atomic (?:push failed|transaction failed)/.test(summary));
+  const reasons = refused.filter(({ summary }) => !/atomic (?:push|transaction) fail/.test(summary));
   const named = reasons.length > 0 ? reasons : refused;
-  if (named.length > 0) return { refusal: toRefused(label, named, result.serverSaid) };
+  if (named.length > 0) return { refusal: toAllRefused(label, named, result.serverSaid) };
   return result.exitCode === 0 && refs.length >= count ? 'done' : 'unknown';
 }
 
@@ -241,6 +241,11 @@ function isMoved(summary: string): boolean {
   return /stale info|fetch first|non-fast-forward|needs force|but expected|reference already exists|incorrect old value|remote ref updated since checkout/.test(
     summary,
   );
+}
+
+function toAllRefused(label: string, refused: readonly PushedRef[], serverSaid: readonly string[]): TeddyError {
+  const each = refused.map((one) => [one.ref, toRefused(label, [one], serverSaid)] as const);
+  return new RemoteRefusedError(toRefused(label, refused, serverSaid), new Map(each));
 }
 
 function toRefused(label: string, refused: readonly PushedRef[], serverSaid: readonly string[]): TeddyError {

@@ -106,7 +106,7 @@ export async function deleteOnRemote(
 ): Promise<void> {
   const deleted = branches.map(({ ref, tip }): RefUpdate => ({ ref, old: tip, new: null }));
   const refs = { remote, listed, here: await project.repository.store.listRefs('refs/remotes/'), named: new Map() };
-  const outcome = await pushLines(project, refs, [...missing, ...deleted], options);
+  const outcome = await pushLines(project, refs, [...missing, ...deleted], { ...options, isWhole: true });
   if (outcome === 'moved')
     throw new TeddyError(
       'REMOTE_CHANGED',

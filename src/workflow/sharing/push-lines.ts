@@ -1,5 +1,5 @@
 /** Pushes lines to a remote: searches them for secrets and faults first, then sends all in one push, each with its lease. */
-import { TeddyError } from '../../errors.ts';
+import { RemoteRefusedError, TeddyError } from '../../errors.ts';
 import type { RefTip, RefUpdate, TransferOptions } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type Oid, parseArchiveRef, parseLineRef, type RefName, type SessionId } from '../../names.ts';
@@ -23,17 +23,25 @@ export function toPushes(lines: readonly StandingTips[]): RefUpdate[] {
 
 type SharedRefs = Pick<TransferSides, 'remote' | 'here'> & Pick<Scope, 'named'> & { listed: readonly RefTip[] };
 
+/** The result of a push: the refs that arrived, and the error for each ref that the remote did not accept. */
+export interface PushedRefs {
+  done: RefUpdate[];
+  refused: Map<RefName, TeddyError>;
+}
+
 /**
- * Returns `moved` when a lease did not hold; in that case nothing changes. Throws SECRET_FOUND, FAULTY_SESSION, and as
+ * Returns `moved` when a lease did not hold; in that case nothing changes. A ref that the remote refuses does not stop
+ * the others, unless `isWhole`. Throws SECRET_FOUND, FAULTY_SESSION, REMOTE_REFUSED when nothing arrives, and as
  * `Remotes.push` does.
  */
 export async function pushLines(
   project: Project,
   { remote, named, ...refs }: SharedRefs,
   updates: readonly RefUpdate[],
-  { dryRun = false, signal, onProgress }: ShareRequest,
-): Promise<'done' | 'moved'> {
-  if (updates.length === 0) return 'done';
+  { dryRun = false, isWhole = false, signal, onProgress }: ShareRequest & { isWhole?: boolean },
+): Promise<'moved' | PushedRefs> {
+  const all = { done: [...updates], refused: new Map<RefName, TeddyError>() };
+  if (updates.length === 0) return all;
   const known = await findKnown(project, remote, refs);
   const tips = [...new Set(known.map(({ oid }) => oid))];
   // The progress display covers the line check, which takes longer; teddy reports a secret first.
@@ -42,10 +50,46 @@ export async function pushLines(
     refuseFaulty(project, updates, known, named, { signal, onProgress }),
   ]);
   for (const refusal of refusals) if (refusal.status === 'rejected') throw refusal.reason;
-  if (dryRun) return 'done';
-  const outcome = await project.repository.remotes.push(remote.name, updates, { signal, onProgress });
-  if (outcome === 'done') await notePushed(project, remote, updates);
-  return outcome;
+  if (dryRun) return all;
+  const pushed: PushedRefs = { done: [], refused: new Map() };
+  try {
+    const outcome = await pushAccepted(project, remote, updates, { isWhole, pushed, signal, onProgress });
+    return outcome === 'moved' ? 'moved' : pushed;
+  } finally {
+    if (pushed.done.length > 0) await notePushed(project, remote, pushed.done);
+  }
+}
+
+/** Pushes everything in one step; if the remote refuses some of it, pushes the rest without that. */
+async function pushAccepted(
+  { repository: { remotes } }: Project,
+  { name, label }: ChosenRemote,
+  updates: readonly RefUpdate[],
+  { isWhole, pushed, ...options }: TransferOptions & { isWhole: boolean; pushed: PushedRefs },
+): Promise<'done' | 'moved'> {
+  const waiting = [updates];
+  let first: TeddyError | null = null;
+  for (let some = waiting.shift(); some !== undefined; some = waiting.shift()) {
+    try {
+      if ((await remotes.push(name, some, options)) === 'done') pushed.done.push(...some);
+      else if (pushed.done.length === 0) return 'moved';
+      else for (const { ref } of some) pushed.refused.set(ref, toChanged(label));
+    } catch (error) {
+      if (!(error instanceof RemoteRefusedError) || isWhole) throw error;
+      first ??= error;
+      const rest = some.filter(({ ref }) => !error.refusals.has(ref));
+      // A hook that refuses a push as a whole does not say which ref is to blame.
+      if (rest.length === 0 && some.length > 1) waiting.push(...some.map((one) => [one]));
+      else for (const [ref, refusal] of error.refusals) pushed.refused.set(ref as RefName, refusal);
+      if (rest.length > 0) waiting.push(rest);
+    }
+  }
+  if (pushed.done.length === 0 && first !== null) throw first;
+  return 'done';
+}
+
+function toChanged(label: string): TeddyError {
+  return new TeddyError('REMOTE_CHANGED', `${label} changed during the push.`, `Run \`teddy sync ${label}\`.`);
 }
 
 /** The push succeeded, even if this repository cannot record it. */

@@ -8,13 +8,13 @@ import { nameSome } from '../../session/text/name-some.ts';
 import { chooseScope } from './choose-session.ts';
 import { chooseRemote, type ChosenRemote } from './choose-remote.ts';
 import { readStandings, type StandingTips } from './plan-moves.ts';
-import { moveTracking, pushLines, toPushes } from './push-lines.ts';
+import { moveTracking, pushLines, toPushes, type PushedRefs } from './push-lines.ts';
 import { repair } from '../line/repair.ts';
 import { toSharedLine, type Shared, type SharedLine, type ShareRequest } from './shared-line.ts';
 import { listRefsHere, readSides, toSharedTips, type TransferSides } from './shared-refs.ts';
 
 /**
- * Pushes all or nothing. Throws REMOTE_EMPTY, REMOTE_AHEAD, REMOTE_CHANGED, SECRET_FOUND, UNKNOWN_REMOTE,
+ * Pushes what the remote accepts; a line that it refuses has that as its `problem`. Throws REMOTE_EMPTY, REMOTE_AHEAD, REMOTE_CHANGED, SECRET_FOUND, UNKNOWN_REMOTE,
  * UNKNOWN_SESSION, and as `Remotes` does.
  */
 export async function pushSessions(project: Project, request: ShareRequest): Promise<Shared> {
@@ -40,7 +40,7 @@ export async function pushSessions(project: Project, request: ShareRequest): Pro
       `Somebody else pushed first: \`teddy sync ${remote.label}\`.`,
     );
   if (request.dryRun !== true) await moveTracking(project, remote, tips.filter(isUnseen).map(toSeen));
-  const lines = notePushed(tips.map(toSharedLine), updates);
+  const lines = notePushed(tips.map(toSharedLine), outcome);
   return { remote, session, lines, leftOut: scope.leftOut, monthsLeft: [], notes: [], refusal: null };
 }
 
@@ -58,9 +58,10 @@ function revive(line: StandingTips): StandingTips {
   return standing === 'gone' || standing === 'archived-there' ? { ...line, standing: 'only-local' } : line;
 }
 
-export function notePushed(lines: SharedLine[], updates: readonly RefUpdate[]): SharedLine[] {
-  const tips = new Map(updates.map((update) => [update.ref, update.new]));
-  return lines.map((line) => {
+export function notePushed(lines: SharedLine[], { done, refused }: PushedRefs): SharedLine[] {
+  const tips = new Map(done.map((update) => [update.ref, update.new]));
+  return lines.map((one) => {
+    const line = refused.has(one.ref) ? { ...one, problem: refused.get(one.ref) ?? null } : one;
     const tip = tips.get(line.ref);
     if (tip === undefined) return line;
     return { ...line, did: [...line.did, 'pushed'], remote: tip };

@@ -7,12 +7,14 @@ import { chooseScope } from './choose-session.ts';
 import { chooseRemote, readHeadRef, type ChosenRemote } from './choose-remote.ts';
 import { readStandings } from './plan-moves.ts';
 import { pullSessions } from './pull-sessions.ts';
-import { pushLines, toPushes } from './push-lines.ts';
+import { pushLines, toPushes, type PushedRefs } from './push-lines.ts';
 import { notePushed, pushSessions, toEmpty } from './push-sessions.ts';
 import { repair } from '../line/repair.ts';
 import { retryWhileChanged, sortLines, type Shared, type SharedLine, type ShareRequest } from './shared-line.ts';
 import { listMonthsLeft, readSides } from './shared-refs.ts';
 import { receiveBranches, type TakenIn } from './take-in.ts';
+
+const nothing: PushedRefs = { done: [], refused: new Map() };
 
 /** Throws as `pullSessions` does, and REMOTE_EMPTY. An error that prevents the push after the pull becomes the `refusal`. */
 export async function syncSessions(project: Project, request: ShareRequest): Promise<Shared> {
@@ -33,9 +35,10 @@ export async function syncSessions(project: Project, request: ShareRequest): Pro
     const refs = { ...sides, named: scope.named };
     const outcome = await tryPush(() => pushLines(project, refs, updates, request));
     if (outcome === 'moved' && !isLast) return 'changed';
-    const pushed = outcome !== 'done' ? [] : request.dryRun === true ? [...updates, ...foresee(taken)] : updates;
-    const refusal = outcome === 'moved' ? toBusy(remote) : outcome === 'done' ? null : outcome;
-    const lines = sortLines(notePushed(before, pushed));
+    const pushed = outcome === 'moved' || outcome instanceof TeddyError ? nothing : outcome;
+    const foreseen = request.dryRun === true && pushed !== nothing ? foresee(taken) : [];
+    const refusal = outcome === 'moved' ? toBusy(remote) : outcome instanceof TeddyError ? outcome : null;
+    const lines = sortLines(notePushed(before, { ...pushed, done: [...pushed.done, ...foreseen] }));
     const monthsLeft = listMonthsLeft(scope, sides.listed, [...taken.tips, ...lines]);
     return { remote, session, lines, leftOut: scope.leftOut, monthsLeft, notes: taken.notes, refusal };
   });

@@ -652,6 +652,29 @@ describe('a remote', () => {
     expect(lines).toContainEqual(expect.objectContaining({ session, did: ['pushed'] }));
   });
 
+  test('whose rules refuse a branch still gets the others, and each refused one is reported', async () => {
+    const globalBranch = 'refs/heads/teddy/global' as RefName;
+    await addMemo(ada, 'Ada likes tea.');
+    await append(ada, main);
+    const whole = [(refs: RefName[]) => refs.filter((ref) => ref === globalBranch)];
+    // A hook that judges the push as a whole does not say which ref is to blame.
+    whole.push((refs) => (refs.includes(globalBranch) ? refs : []));
+    for (const refuses of whole) {
+      origin.refuses = refuses;
+      const before = await refsOf(origin);
+      const shared = await pushSessions(ada, request);
+      expect(did(shared)).toEqual({ [session]: 'pushed' });
+      expect(shared.lines.flatMap(({ ref, problem }) => (problem === null ? [] : [[ref, problem.code]]))).toEqual([
+        [globalBranch, 'REMOTE_REFUSED'],
+      ]);
+      expect(await refsOf(origin)).toEqual({ ...before, [main]: await ada.tipOf(line) });
+      await append(ada, main);
+    }
+    origin.refuses = (refs) => refs;
+    await expect(pushSessions(ada, request)).rejects.toMatchObject({ code: 'REMOTE_REFUSED' });
+    expect((await syncSessions(ada, request)).refusal).toMatchObject({ code: 'REMOTE_REFUSED' });
+  });
+
   test('that is empty gets the code from another remote if no local branch has it', async () => {
     const cid = await makeClone(await memoryRemote(), 'c');
     await start(cid);

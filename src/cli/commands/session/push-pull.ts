@@ -12,15 +12,15 @@ export class SessionPushCommand extends ShareCommand {
       teddy.sessionsRemote, branch.<name>.pushRemote, remote.pushDefault, the branch's upstream, origin, or the only
       remote.
 
-      Either everything arrives or nothing does, and nothing is ever forced. If the remote has more, \`teddy sync\`
-      pulls that first. Nothing is deleted there: a branch that \`teddy archive\` put away here stays on the remote,
+      Nothing is ever forced. If the remote has more, \`teddy sync\` pulls that first. A branch that the remote's
+      rules refuse does not stop the others: teddy names it, and exits with 1. Nothing is deleted there: a branch that \`teddy archive\` put away here stays on the remote,
       and only \`teddy archive\` with --remote deletes it. A branch that was deleted or archived there is not sent
       again until it has more commits, unless -s names it. Before sending, teddy verifies the branches and searches
       them for secrets.
 
-      Exit codes: 0 done, or nothing to do; 2 no such remote or session; 3 the remote is ahead, is empty, or has
-      changed in the meantime, or the push would include a secret or a faulty branch; 5 the remote cannot be reached,
-      or refused.
+      Exit codes: 0 done, or nothing to do; 1 the remote refused some branches; 2 no such remote or session; 3 the
+      remote is ahead, is empty, or has changed in the meantime, or the push would include a secret or a faulty branch;
+      5 the remote cannot be reached, or refused everything.
     `,
     examples: [
       ['The session that HEAD is on, to origin', '$0 push'],
