@@ -208,9 +208,14 @@ export async function openBundled(
 export function hookSource(main: string, env: Environment): HookSource {
   return {
     program: { node: process.execPath, main },
-    isOnPath: async () => (await import('./system/find-program.ts')).findProgram('teddy', env) !== null,
+    isOnPath: () => hasProgram('teddy', env),
     readScript: async (name) => (await import('./system/agents/hook-scripts.ts')).readHookScript(main, name),
   };
+}
+
+/** Returns true if the user's PATH has the program. */
+export async function hasProgram(name: string, env: Environment): Promise<boolean> {
+  return (await import('./system/find-program.ts')).findProgram(name, env) !== null;
 }
 
 /** Finds other agents on this machine, and teddy's hooks in their settings. The scripts come from the package of `main`. */

@@ -164,7 +164,7 @@ const doors: Record<string, string> = {
   'workflow/conversation': 'export-session follow-line import-session open-with read-log show-history',
   'workflow/doctor': 'examine-repository',
   'workflow/landing':
-    'archive-landed archive-remote archive-session authorship-log delete-session land-session landing',
+    'archive-landed archive-remote archive-session authorship-log delete-session land-for-review land-session landing',
   'workflow/line':
     'append append-records append-verdict approval-policy choose-start conversation-branch decide-memos describe-records draft-snapshot edited-code entry-labels find find-committed find-open find-recorded find-twin foreign-texts global-branch guard-session-files inspect-tree keep-answer keep-bytes keep-exchange list-work-trees mask-record mask-text masked-output move-refs needed-approval new-files new-session open-work-tree own-start pending-plan prepare proposed-memos quarantine read-assistance read-content read-conversation read-end receive-answer recover-answer refuse-operation remove-work-tree repair save-global session-start settle-commands snapshot-new-files switch take-snapshot unfinished-run way-to-line',
   'workflow/page': 'page-file read-page',
@@ -174,7 +174,7 @@ const doors: Record<string, string> = {
   'workflow/run':
     'execute-or-replan execute-plan finish give-verdict left-files preview-plan run scripts select-actions settle',
   'workflow/sharing':
-    'check-incoming check-outgoing choose-remote fetch-verified pull-sessions push-lines push-sessions shared-line shared-refs sync-sessions',
+    'check-incoming check-outgoing choose-remote code-remote fetch-verified pull-sessions push-lines push-sessions shared-line shared-refs sync-sessions',
   'workflow/turn': 'ask-model begin branch-session find-next-step open plan read-recording rewind submit-plan undo',
   'workflow/verify': 'check-approval compare-section find-brought line render-log-again session signing-keys',
   'workflow/writes':

@@ -171,3 +171,38 @@ test('code that the branch has lost since is told: it is not passed over when a 
   expect(await fresh.refuses('LAND_CONFLICT', 3, ['session', 'land'])).toContain('bring it back: `git ');
   await fresh.close();
 });
+
+test('a new branch is created after a yes; on one of their own, a person is asked which branch is meant', async () => {
+  const { repo } = project;
+  await repo.git('switch', '--quiet', 'main');
+  const name = await project.begin('branches');
+  await project.plan(createPlan('branches.txt', 'B\n'));
+  await project.ok('execute', '-y');
+  const main = await repo.git('rev-parse', 'main');
+  const hint = await project.refuses('UNKNOWN_BRANCH', 2, ['land', '--onto', 'feature']);
+  expect(hint).toContain('To create it: `git branch feature main`');
+  const refused = project.inTerminal(['land', '--onto', 'feature']);
+  await refused.play(['There is no branch "feature". Create it from main? [y/N] ', 'n\n']);
+  expect(await refused.exitCode).toBe(2);
+  const created = project.inTerminal(['land', '--onto', 'feature']);
+  await created.play(['Create it from main? [y/N] ', 'y\n']);
+  expect(await created.exitCode).toBe(0);
+  expect(created.text()).toContain(`teddy/${name} landed on feature: 1 file`);
+  expect(await repo.git('rev-parse', 'feature^', 'main')).toBe(`${main}\n${main}`);
+  await repo.git('switch', '--quiet', 'main');
+  await repo.git('switch', '--quiet', '-c', 'own');
+  for (const [answer, branch] of [
+    ['n\n', 'main'],
+    ['y\n', 'own'],
+  ] as const) {
+    const run = project.inTerminal(['land', '-s', name]);
+    await run.play(['You are on the new branch own. Land there, and not on main? [y/N] ', answer]);
+    expect(await run.exitCode).toBe(0);
+    expect(run.text()).toContain(`landed on ${branch}:`);
+  }
+  await repo.git('switch', '--quiet', 'main');
+});
+
+test('land --pr without a remote says how to add one', async () => {
+  expect(await project.refuses('UNKNOWN_REMOTE', 2, ['land', '--pr'])).toContain('git remote add origin <url>');
+});

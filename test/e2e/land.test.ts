@@ -1,5 +1,6 @@
 /** `teddy land` with real git: the commands that it prints work where they were printed. */
 import { execFileSync } from 'node:child_process';
+import { rm, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { createPlan, editAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
@@ -87,4 +88,25 @@ test('lost code that a later turn is in conflict with comes back, and the sessio
   follow(await project.refuses('LAND_CONFLICT', 3, ['session', 'land']), 'bring it back: ');
   await project.ok('session', 'land', id);
   expect(await repo.git('show', 'main:one.txt')).toBe('two');
+});
+
+test('with --pr the code reaches a remote that protects its base branch, with the session, and the user’s files stay', async () => {
+  const bare = `${repo.root}.git`;
+  await repo.git('init', '--quiet', '--bare', '-b', 'main', bare);
+  await repo.git('remote', 'add', 'origin', bare);
+  await repo.git('push', '--quiet', 'origin', 'main');
+  const hook = '#!/bin/sh\nwhile read -r _ _ ref; do [ "$ref" != refs/heads/main ] || exit 1; done\n';
+  await writeFile(`${bare}/hooks/pre-receive`, hook, { mode: 0o755 });
+  const id = await project.begin('ask');
+  await run(createPlan('new.txt', 'new\n'));
+  const { refs: _, ...before } = await repo.fingerprint();
+  const { stdout, stderr } = await project.run(['land', '--pr']);
+  expect(stdout).toContain(`teddy/${id} landed on teddy-land/${id}: 1 file`);
+  expect(stderr).toContain(`Open a pull request from teddy-land/${id} into main on origin.`);
+  const { refs: __, ...after } = await repo.fingerprint();
+  expect(after).toEqual(before);
+  const there = await repo.git('--git-dir', bare, 'for-each-ref', '--format=%(refname)', 'refs/heads', 'refs/teddy');
+  expect(there.split('\n')).toEqual(expect.arrayContaining([`refs/heads/teddy-land/${id}`, `refs/heads/teddy/${id}`]));
+  expect(await repo.git('--git-dir', bare, 'diff', '--name-only', 'main', `teddy-land/${id}`)).toBe('new.txt');
+  await rm(bare, { recursive: true });
 });

@@ -1,7 +1,7 @@
 /** Chooses the branch that a line's code lands on. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { globalRef, shortRef, type Oid, type RefName } from '../../names.ts';
+import { globalRef, isRefName, parseLineRef, shortRef, type Oid, type RefName } from '../../names.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
 import { readSession } from '../line/find.ts';
 import { findOtherTargets } from '../../session/lines/landing.ts';
@@ -13,8 +13,10 @@ import { startsSession } from '../line/session-start.ts';
 
 export interface LandingTarget {
   ref: RefName;
-  /** Null when the branch does not exist yet, because the session began before its first commit. */
+  /** The commit to land on; null when there is none yet, because the session began before its first commit. */
   tip: Oid | null;
+  /** The branch's tip. Other than `tip` when the landing creates the branch, or first moves it forward to `tip`. */
+  current: Oid | null;
 }
 
 /**
@@ -31,12 +33,50 @@ export async function chooseTarget(project: Project, line: LandableLine, request
   const ref = `refs/heads/${name}` as RefName;
   // Looks up the branch by its full name, so that git can never read the name as a revision.
   const found = (await project.repository.store.listRefs('refs/heads/')).find((tip) => tip.ref === ref);
-  if (found === undefined && (name !== base || started?.isFirst !== true))
+  const { store } = project.repository;
+  const current = found?.oid ?? null;
+  await refuseLine(project, line, { ref, tip: current, current }, base);
+  const { from } = request;
+  if (from !== undefined && (current === null || (await store.isAncestor(current, from))))
+    return { ref, tip: from, current };
+  if (current === null && (name !== base || started?.isFirst !== true)) {
+    const agreed = onto === undefined || base === null ? null : await askToCreate(project, name, base, request);
+    if (agreed !== null) return { ref, tip: agreed, current };
     throw await toUnknown(project, name, line, { request, isBase: onto === undefined && started !== null });
-  await refuseLine(project, line, { ref, tip: found?.oid ?? null }, base);
+  }
   if (onto === undefined && start !== null && !isDryRun)
     await requireOwnStart(project, line.name, start, toLandCommand(line.name, request, { onto: start.branch }));
-  return { ref, tip: found?.oid ?? null };
+  return { ref, tip: current, current };
+}
+
+/**
+ * Asks a user who stands on a new branch of their own, with no commits yet, whether to land there. Returns its name;
+ * null when there is no such branch, no terminal, or the answer is no.
+ */
+export async function askForFreshBranch(project: Project, line: LandableLine): Promise<string | null> {
+  const { store, workspace } = project.repository;
+  const { confirm } = project.notices;
+  const head = (await workspace?.head()) ?? null;
+  const base = (await readBaseStart(project, line.tip))?.branch;
+  if (confirm === undefined || head === null || head.ref === null || head.oid === null || base === undefined)
+    return null;
+  if ([line.ref, globalRef, `refs/heads/${base}`].includes(head.ref)) return null;
+  const tip = await store.resolve(`refs/heads/${base}`);
+  if (tip === null || !(await store.isAncestor(head.oid, tip))) return null;
+  if ((await readSession(project, head.ref, head.oid)) !== null) return null;
+  const name = shortRef(head.ref);
+  return (await confirm(`You are on the new branch ${name}. Land there, and not on ${base}?`)) ? name : null;
+}
+
+/** Returns the base branch's tip when the user agrees to create the branch there. Asks once for a request. */
+async function askToCreate(project: Project, name: string, base: string, request: LandRequest): Promise<Oid | null> {
+  const { confirm } = project.notices;
+  const { store } = project.repository;
+  const tip = await store.resolve(`refs/heads/${base}`);
+  if (tip === null || confirm === undefined || !isRefName(`refs/heads/${name}`)) return null;
+  if (!(await confirm(`There is no branch ${JSON.stringify(name)}. Create it from ${base}?`))) return null;
+  request.from = tip;
+  return tip;
 }
 
 async function refuseLine(
@@ -47,7 +87,9 @@ async function refuseLine(
 ): Promise<void> {
   if (ref === globalRef) throw toUsage(`${shortRef(ref)} contains what all sessions share, not code.`);
   if (ref === line.ref) throw toUsage(`${line.name} cannot be landed on itself.`);
-  if (tip === null || shortRef(ref) === base) return;
+  if (shortRef(ref) === base) return;
+  if (tip === null && parseLineRef(ref) !== null) throw toUsage(`${shortRef(ref)} is a name for a session's branch.`);
+  if (tip === null) return;
   const session = await readSession(project, ref, tip);
   if (session !== null)
     throw toUsage(`${shortRef(ref)} is a branch of ${session}, and only its own turns change its code.`);
@@ -73,8 +115,17 @@ async function toUnknown(
     isBase
       ? `The branch ${JSON.stringify(name)}, which ${line.name} started from, does not exist here.`
       : `There is no local branch ${JSON.stringify(name)}.`,
-    await adviseBranch(project, line, name, request),
+    `${isBase ? '' : await adviseCreating(project, line, name)}${await adviseBranch(project, line, name, request)}`,
   );
+}
+
+/** Returns the command that creates the branch; empty when the base branch is not here, or a remote has the branch. */
+async function adviseCreating(project: Project, line: LandableLine, name: string): Promise<string> {
+  const base = (await readBaseStart(project, line.tip))?.branch;
+  if (base === undefined || !isRefName(`refs/heads/${name}`)) return '';
+  if ((await project.repository.store.resolve(`refs/heads/${base}`)) === null) return '';
+  if ((await findOtherTargets(project, line, name)).remote !== null) return '';
+  return `To create it: \`git branch ${toShellWord(name)} ${toShellWord(base)}\`, then land again. `;
 }
 
 /** Returns the command that creates the branch if a remote has it, otherwise the command that lands on the default branch. */

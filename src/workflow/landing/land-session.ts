@@ -17,7 +17,7 @@ import { gitCommandFor } from '../line/switch.ts';
 import { findRecorded } from '../line/find-recorded.ts';
 import { refuseRunsIn } from '../line/unfinished-run.ts';
 import { addAuthorshipNote, type AuthorshipNote } from './authorship-log.ts';
-import { chooseTarget, type LandingTarget } from './choose-target.ts';
+import { askForFreshBranch, chooseTarget, type LandingTarget } from './choose-target.ts';
 import {
   describeLanding,
   discloseModels,
@@ -88,6 +88,8 @@ export async function landSession(project: Project, asked: LandRequest): Promise
   const hasNote = (await project.settings.get('notes')) === 'git-ai';
   const line = await findLandable(project, request.target);
   await reportUnlanded(project, line);
+  if (request.onto === undefined && request.isDryRun !== true)
+    request.onto = (await askForFreshBranch(project, line)) ?? undefined;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const landed = await landOnce(project, line, request, { isFirst: attempt === 1, hasNote });
     if (landed !== 'moved') return landed;
@@ -103,7 +105,7 @@ function emptyMessageError(): TeddyError {
   );
 }
 
-async function findLandable(project: Project, target?: string): Promise<LandableLine> {
+export async function findLandable(project: Project, target?: string): Promise<LandableLine> {
   await repair(project);
   const { session, name, ref, tip, after } = await findRecorded(project, target, { appends: true });
   if (ref !== null && after === null) return { session, name, ref, tip };
@@ -147,7 +149,7 @@ async function landOnce(
   const landed = {
     line,
     onto: target.ref,
-    before: target.tip,
+    before: target.current,
     commit: null,
     wasCutOff: false,
     message,
@@ -350,7 +352,7 @@ async function publish(project: Project, landing: Landing, tree: Oid): Promise<O
   const holder = (await project.repository.workTrees()).find(({ ref }) => ref === target.ref);
   if (holder?.root !== workspace?.root) return 'moved';
   if (workspace) return forward(store, workspace, target.ref, commit);
-  const move = { ref: target.ref, old: target.tip, new: commit };
+  const move = { ref: target.ref, old: target.current, new: commit };
   return (await moveRefs(project, [move], `landed ${line.name}`)) ? commit : 'moved';
 }
 

@@ -22,6 +22,10 @@ export interface LandRequest {
   target?: string | undefined;
   /** The target branch; by default the session's base branch. */
   onto?: string | undefined;
+  /** The commit to start `onto` from, a branch that the landing creates or moves forward to there. */
+  from?: Oid | undefined;
+  /** The words of the user for a landing that is for a pull request, which chooses `onto` itself. */
+  pullRequest?: { branch: string | undefined; base: string | undefined } | undefined;
   /** The subject and the body; by default made from the turns. */
   message?: string | undefined;
   /** Lets the user edit the message before it is used. */
@@ -40,10 +44,13 @@ export interface LandableLine {
 
 /** Returns the command that lands a line with the request's options, except the options replaced by `changed`. */
 export function toLandCommand(name: string, request: LandRequest, changed: Partial<LandRequest> = {}): string {
-  const { onto, message, edit, withOwnEdits, isDryRun } = { ...request, ...changed };
+  const { onto, pullRequest, message, edit, withOwnEdits, isDryRun } = { ...request, ...changed };
+  const named = pullRequest === undefined ? onto : pullRequest.base;
+  const branch = pullRequest?.branch;
   return [
     `teddy land -s ${toShellWord(name)}`,
-    ...(onto === undefined ? [] : ['--onto', toShellWord(onto)]),
+    ...(pullRequest === undefined ? [] : [branch === undefined ? '--pr' : `--pr=${toShellWord(branch)}`]),
+    ...(named === undefined ? [] : ['--onto', toShellWord(named)]),
     ...(message === undefined ? [] : ['-m', toShellWord(message)]),
     ...(edit === undefined ? [] : ['--edit']),
     ...(withOwnEdits === true ? ['--with-own-edits'] : []),

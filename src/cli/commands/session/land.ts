@@ -1,14 +1,27 @@
-import { composeText } from '../../../app.ts';
+import { composeText, hasProgram } from '../../../app.ts';
 import { shortRef } from '../../../names.ts';
 import { countOf } from '../../../session/spending/describe-spending.ts';
 import { nameEdits } from '../../../session/text/name-some.ts';
 import { toShellWord } from '../../../session/text/shell-word.ts';
 import type { AuthorshipNote } from '../../../workflow/landing/authorship-log.ts';
+import type { LandedForReview } from '../../../workflow/landing/land-for-review.ts';
 import type { Landed } from '../../../workflow/landing/land-session.ts';
+import type { LandRequest } from '../../../workflow/landing/landing.ts';
+import type { Project } from '../../../ports/project.ts';
 import { toTarget } from './target-option.ts';
 import { toSurroundings } from '../../context.ts';
-import { option, parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
+import {
+  option,
+  parameter,
+  sessionOption,
+  TeddyCommand,
+  type Terminal,
+  usage,
+  withInterrupt,
+} from '../../teddy-command.ts';
 import { errorDocument } from '../../render/error.ts';
+import { findWayToOpen, type WayToOpen } from '../../render/pull-request.ts';
+import { endShared, showShared, showTransfer, toSharedJson } from '../../render/shared.ts';
 import { toVisible } from '../../../session/text/visible-text.ts';
 
 export class SessionLandCommand extends TeddyCommand {
@@ -31,6 +44,10 @@ export class SessionLandCommand extends TeddyCommand {
       failed; both are named, here and in the message. Edits from before the session's first message may belong to
       another commit: teddy asks, and without a terminal it requires --with-own-edits.
 
+      With --pr, the code lands on a branch for a pull request, \`teddy-land/<session>\` or the one that you name, which
+      starts from the remote's base branch; your own branches do not move. teddy pushes it together with the session,
+      and says how to open the pull request. Later turns land on the same branch, as long as it is open.
+
       A conflict changes nothing; teddy prints the command to merge by hand.
 
       With \`git config teddy.notes git-ai\`, the commit gets an authorship log in the format of git-ai: a note in
@@ -42,7 +59,8 @@ export class SessionLandCommand extends TeddyCommand {
     examples: [
       ['The session that HEAD is on', '$0 land'],
       ['Preview it', '$0 land --dry-run'],
-      ['Another session, on a branch for a pull request', '$0 land add-user-auth --onto feature'],
+      ['On a branch for a pull request, and push it', '$0 land --pr'],
+      ['Another session, on a branch of your own', '$0 land add-user-auth --onto feature'],
       ['With a message of your own', '$0 land -m "Add the login route"'],
     ],
   });
@@ -51,8 +69,9 @@ export class SessionLandCommand extends TeddyCommand {
   session = sessionOption();
   onto = option('--onto', {
     value: '<branch>',
-    describe: 'The branch to land on. Default: the branch that the session started from.',
+    describe: 'The branch to land on, or to ask to change with --pr. Default: the one that the session started from.',
   });
+  pr = option('--pr', { value: '[=branch]', describe: 'Land on a branch for a pull request, and push it.' });
   message = option('-m,--message', {
     value: '<text>',
     describe: "The commit's subject and body. Default: the newest turn's title and a list of the turns.",
@@ -71,7 +90,9 @@ export class SessionLandCommand extends TeddyCommand {
         ? (text: string) => composeText(project, toSurroundings(this.context), text, 'LAND.md')
         : undefined;
       const { onto, message, dryRun: isDryRun, withOwnEdits } = this;
-      const landed = await landSession(project, { target, onto, message, edit, isDryRun, withOwnEdits });
+      const request = { target, onto, message, edit, isDryRun, withOwnEdits };
+      if (this.pr !== undefined && this.pr !== false) return this.landForReview(terminal, project, request);
+      const landed = await landSession(project, request);
       if (this.json) this.printJson(terminal, 'session-land', toJson(landed, this.dryRun));
       else if (this.dryRun) showDryRun(terminal, landed);
       else showLanded(terminal, landed);
@@ -79,6 +100,42 @@ export class SessionLandCommand extends TeddyCommand {
       return landed.obstacle?.exitCode ?? 0;
     });
   }
+
+  private async landForReview(terminal: Terminal, project: Project, request: LandRequest): Promise<number> {
+    const { landForReview } = await import('../../../workflow/landing/land-for-review.ts');
+    const branch = typeof this.pr === 'string' ? this.pr : undefined;
+    const onProgress = showTransfer(terminal);
+    const found = await withInterrupt(terminal, 'teddy status', (signal) =>
+      landForReview(project, { ...request, branch, signal, onProgress }).finally(() => terminal.redraw(null)),
+    );
+    const title = found.landed?.message.split('\n')[0] ?? found.session;
+    const way = findWayToOpen({ ...found, title });
+    const { landed, shared, remote } = found;
+    if (this.json) {
+      const { branch: name, base } = found;
+      const push = shared && toSharedJson(shared, this.dryRun);
+      const pullRequest = { branch: name, base, remote: remote.label, address: way?.address ?? null, push };
+      this.printJson(terminal, 'session-land', { ...(landed && toJson(landed, this.dryRun)), pullRequest });
+    } else if (landed !== null && this.dryRun) showDryRun(terminal, landed);
+    else {
+      const hasClient = way !== null && (await hasProgram(way.program, this.context.env));
+      showForReview(terminal, found, hasClient ? way : way && { ...way, command: '' });
+    }
+    if (landed?.obstacle && !this.json) throw landed.obstacle;
+    return landed?.obstacle?.exitCode ?? (shared === null ? 0 : endShared(terminal, shared, { json: this.json }));
+  }
+}
+
+/** Says that the branch is pushed, and how to open the pull request: by `way`, or on the remote. */
+function showForReview(terminal: Terminal, found: LandedForReview, way: WayToOpen | null): void {
+  const { landed, session, shared, branch, base, remote } = found;
+  if (landed !== null) showLanded(terminal, { ...landed, remote: null, archiveCommand: null });
+  if (shared !== null) showShared(terminal, shared, { dryRun: false, verb: 'push', selector: session });
+  terminal.say(toVisible(`${branch} is pushed to ${remote.label}. It asks to change ${base} there.`));
+  if (way === null)
+    return terminal.say(toVisible(`Open a pull request from ${branch} into ${base} on ${remote.label}.`));
+  terminal.say(toVisible(`To open the pull request in a browser: ${way.address}`));
+  if (way.command !== '') terminal.say(toVisible(`Or type: ${way.command}`));
 }
 
 function toJson(landed: Landed, dryRun: boolean): object {
