@@ -100,6 +100,7 @@ function renderStatus(
     describeHead(terminal, status),
     ...describeTurn(status),
     ...status.pendingOn.map((name) => `A plan is waiting on ${toVisible(name)}.`),
+    ...describeWaiting(status.waiting),
     ...describeFiles(status),
     ...captured.map(describeCapture),
     ...describeHooks(brokenHooks),
@@ -145,7 +146,11 @@ function describeState(status: Status): string[] {
         ...waits,
       ];
     const word = verdict === null ? '' : `, ${verdict.verdict} by ${toVisible(verdict.author.name)}`;
-    return [`Turn ${turn.turn} has a plan to execute${title} (${countOf(plan.actions, 'action')})${word}.`, ...waits];
+    return [
+      `Turn ${turn.turn} has a plan to execute${title} (${countOf(plan.actions, 'action')})${word}.`,
+      ...describeMissingApproval(status),
+      ...waits,
+    ];
   }
   if (handedIn !== null)
     return [
@@ -159,6 +164,22 @@ function describeState(status: Status): string[] {
     return [endSentence(`Turn ${turn.turn} ${describeOutcome(outcome)}${end === null ? '' : `. ${end}`}`)];
   const part = notRun === null ? '' : `: ${notRun}`;
   return [`Turn ${turn.turn} is closed${part}.${end === null ? '' : ` ${end}.`}`];
+}
+
+function describeMissingApproval({ approval }: Status): string[] {
+  if (approval === null) return [];
+  if (approval.by === 'anybody') return ['It is waiting for an approval: teddy approve'];
+  return [`It is waiting for the approval of somebody other than ${toVisible(approval.asker ?? 'its author')}.`];
+}
+
+/** Returns one line for the newest plan, and says how to list the others. */
+function describeWaiting(waiting: Status['waiting']): string[] {
+  const [first, ...others] = waiting;
+  if (first === undefined) return [];
+  const title = first.title === null ? '' : `: ${first.title}`;
+  const more = others.length === 0 ? [] : [`${countOf(others.length, 'more plan')} waiting: teddy list --waiting`];
+  const by = first.from === null ? '' : ` by ${first.from}`;
+  return [toVisible(`Waiting for your approval: ${first.line}, turn ${first.turn}${by}${title}`), ...more];
 }
 
 /** Describes where the turn's code went, without a final period. Returns null when the code is nowhere else yet. */
@@ -216,9 +237,9 @@ function describeHooks([first, ...others]: BrokenHook[]): string[] {
 
 function describeCapture({ agent, line, turn, model, awaitsVerdict }: RecentCapture): string {
   const by = model === null ? agent : `${agent}, ${model}`;
-  const [to, at] = ['teddy session', `-s ${toShellWord(line)}`];
+  const at = `-s ${toShellWord(line)}`;
   const waits = awaitsVerdict
-    ? `: its plan is waiting for a verdict, \`${to} show ${at}\`, \`${to} approve ${at}\` or \`${to} reject ${at} -m "what to do instead"\``
+    ? `: its plan is waiting for a verdict, \`teddy show ${at}\`, \`teddy approve ${at}\` or \`teddy reject ${at} -m "what to do instead"\``
     : '';
   return `Captured: ${toVisible(line)}${turn === null ? '' : `, turn ${turn}`} [${toVisible(by)}]${waits}`;
 }

@@ -1,5 +1,6 @@
 /** Renders the rows of `teddy list`: chooses, orders and sizes them. */
 import type { SessionId } from '../../names.ts';
+import type { WaitingPlan } from '../../workflow/review/inbox.ts';
 import type { ListedSession, SessionWorkTree } from '../../workflow/review/list-sessions.ts';
 import type { Style, Terminal } from '../terminal.ts';
 import { countOf } from '../../session/spending/describe-spending.ts';
@@ -112,4 +113,14 @@ function describeBranches({
   const branches =
     beside === null ? `+${count} ${count === 1 ? 'branch' : 'branches'}` : `${beside.has} on ${toVisible(beside.line)}`;
   return `${isOther ? ` on ${toVisible(branch)}` : ''}${count === 0 ? '' : ` (${branches})`}`;
+}
+
+/** Renders other people's plans that wait for an approval: two lines for each, with the command that shows it. */
+export function renderWaiting(terminal: Terminal, waiting: readonly WaitingPlan[]): string {
+  const rows = waiting.map(({ line, turn, title, from, show }) => {
+    const by = from === null ? '' : `, by ${from}`;
+    const name = terminal.style('bold', toVisible(line));
+    return `${name}  turn ${turn}${toVisible(`${by}${title === null ? '' : `: ${title}`}`)}\n  ${toVisible(show)}\n`;
+  });
+  return rows.join('');
 }

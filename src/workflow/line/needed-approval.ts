@@ -130,7 +130,7 @@ interface Asker {
  * Finds the author of the last message before the turn's plan; when an agent planned without a message, the author of
  * the plan's commit.
  */
-async function findAsker(
+export async function findAsker(
   { repository: { store } }: Project,
   { session, tip }: LineTip,
   turn: TurnName,
@@ -146,7 +146,7 @@ async function findAsker(
   return planner;
 }
 
-function isSamePerson(one: string, other: string | undefined): boolean {
+export function isSamePerson(one: string, other: string | undefined): boolean {
   return one === '' || one.toLowerCase() === other?.toLowerCase();
 }
 

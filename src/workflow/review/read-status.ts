@@ -15,6 +15,7 @@ import { parseLineRef, shortRef, type Oid, type RefName, type SessionId, type Tu
 import { toShellWord } from '../../session/text/shell-word.ts';
 import { findCommit } from '../line/find-committed.ts';
 import { findBranchAt, findFreeBranch, findLine, lineName, type Line } from '../line/find.ts';
+import { hasRemote, readApproval } from '../line/needed-approval.ts';
 import { findWayTo, toArchiveCommand } from '../line/way-to-line.ts';
 import { findBaseStart, findOtherWithCode, hasCodeToLand, hasLandedAsItStands } from '../line/find-open.ts';
 import { findNearestEntry, type NearestEntry } from '../../session/entries/nearest-entry.ts';
@@ -39,6 +40,7 @@ import {
   type Verdict,
 } from '../../view/view.ts';
 import { isForWrites } from '../../write/write.ts';
+import { hasPolicy, listWaiting, type WaitingPlan } from './inbox.ts';
 
 export interface Status {
   /** The branch or commit that HEAD is on, for display; null in a bare repository. */
@@ -90,6 +92,10 @@ export interface Status {
   leftoverWrites: string[];
   /** The number of memos proposed by agents. */
   proposedMemos: number;
+  /** The plan waits for an approval: by anybody, or by somebody other than `asker`. Null when it needs none. */
+  approval: { by: 'anybody' | 'others'; asker: string | null } | null;
+  /** Other people's plans that wait for this user's approval, newest first. */
+  waiting: WaitingPlan[];
   /** Commands to run next; the first one is the most likely. */
   next: string[];
 }
@@ -112,11 +118,12 @@ export async function readStatus(project: Project): Promise<Status> {
   const { workspace } = project.repository;
   const head = (await workspace?.head()) ?? null;
   const line = await findStatusLine(project);
-  const [state, files, leftoverWrites, proposed] = await Promise.all([
+  const [state, files, leftoverWrites, proposed, waiting] = await Promise.all([
     line === null ? null : readLineStatus(project, line),
     readFiles(project),
     readLeftoverWrites(project),
     listProposed(project),
+    listWaiting(project),
   ]);
   const { isUnmerged, ...shown } = files;
   const status = {
@@ -141,13 +148,16 @@ export async function readStatus(project: Project): Promise<Status> {
     ...shown,
     leftoverWrites,
     proposedMemos: proposed.length,
+    approval: state?.approval ?? null,
+    waiting,
   };
   if (status.operation !== null) return { ...status, next: toOperationSteps(status.operation, isUnmerged) };
   // git refuses to switch branches or commit now, and itself explains how to resolve the conflicts.
   if (isUnmerged) return { ...status, next: ['git status'] };
   const next =
     line === null ? toStart(project, head) : toNext(project, { ...status, others: state?.pendingOn ?? [] }, line);
-  return { ...status, next: await next };
+  const shows = waiting.slice(0, 1).map(({ show }) => show);
+  return { ...status, next: [...(await next), ...shows] };
 }
 
 /** Finds the line without any notices, because `status` itself reports the line. */
@@ -176,6 +186,7 @@ type LineStatus = Pick<
   | 'hasLanded'
   | 'lost'
   | 'committed'
+  | 'approval'
 > & { pendingOn: Line[] };
 
 async function readLineStatus(project: Project, line: Line): Promise<LineStatus | null> {
@@ -215,7 +226,21 @@ async function readLineStatus(project: Project, line: Line): Promise<LineStatus 
     lost: nearest && (await readLost(project, line.tip, nearest)),
     committed: await findCommit(project, { ...line, oid: line.tip }),
     pendingOn: latest?.status === 'planned' ? [] : await findPending(project, line),
+    approval:
+      plan === null || latest === null
+        ? null
+        : await readMissingApproval(project, { session: line.session, tip: line.tip }, latest.turn),
   };
+}
+
+async function readMissingApproval(
+  project: Project,
+  line: { session: SessionId; tip: Oid },
+  turn: TurnName,
+): Promise<Status['approval']> {
+  if (!(await hasPolicy(project))) return null;
+  const { isNeeded, isOwnEnough, counted, asker } = await readApproval(project, line, turn);
+  return isNeeded && counted.length === 0 ? { by: isOwnEnough ? 'anybody' : 'others', asker } : null;
 }
 
 async function findPending(project: Project, line: Line): Promise<Line[]> {
@@ -344,6 +369,9 @@ async function toNext(
       ...recover,
     ];
   if (isInterrupted) return ['teddy execute', 'teddy show', ...recover];
+  // Only somebody else can approve it, so it has to reach them, and their approval has to arrive here.
+  if (plan !== null && status.approval?.by === 'others' && (await hasRemote(project)))
+    return ['teddy sync', ...asks, 'teddy show', ...recover];
   if (plan !== null) return ['teddy execute', ...asks, 'teddy show', ...recover];
   if (status.handedIn !== null)
     return ['teddy approve', 'teddy reject -m "what to do instead"', 'teddy show', ...recover];

@@ -14,7 +14,7 @@ import type { VerdictWord } from '../../session/entries/entry.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
 import { appendVerdict, movedTurnError } from '../line/append-verdict.ts';
 import { finishMemos } from '../line/decide-memos.ts';
-import { readApproval, refuseAgent } from '../line/needed-approval.ts';
+import { findAsker, isSamePerson, readApproval, refuseAgent } from '../line/needed-approval.ts';
 import { refuseModified, type PendingTurn } from '../line/pending-plan.ts';
 import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
 import {
@@ -52,6 +52,8 @@ export interface GivenVerdict {
   isNew: boolean;
   /** True when the verdicts now satisfy `teddy.approvals`. */
   isEnough: boolean;
+  /** True when somebody else asked for the plan, and therefore waits for the verdict. */
+  isForOthers: boolean;
 }
 
 /**
@@ -149,7 +151,9 @@ async function judge(
   const given = await append(project, line, judged, request);
   const tip = given.line.state.tip;
   const { isNeeded, counted } = await readApproval(project, { session: line.session, tip }, judged.turn);
-  return { ...given, isEnough: !isNeeded || counted.length > 0 };
+  const asker = await findAsker(project, { session: line.session, tip }, judged.turn);
+  const isForOthers = asker !== null && !isSamePerson(given.verdict.author.email, asker.email);
+  return { ...given, isEnough: !isNeeded || counted.length > 0, isForOthers };
 }
 
 async function append(
@@ -157,7 +161,7 @@ async function append(
   line: ReadyLine,
   judged: JudgedTurn,
   request: VerdictRequest,
-): Promise<Omit<GivenVerdict, 'isEnough'>> {
+): Promise<Omit<GivenVerdict, 'isEnough' | 'isForOthers'>> {
   const { turn, plan: bytes, isForeign } = judged;
   const text = toText(bytes);
   const comments = (request.comments ?? []).map((comment) => ({ line: comment.line, text: comment.text.trim() }));

@@ -181,7 +181,13 @@ async function showGiven(terminal: Terminal, project: Project, given: GivenVerdi
     );
   else if (report !== null) terminal.say(`Next: teddy plan${option} -m "..."`);
   else if (line.state.latest?.turn === verdict.turn && line.state.latest.status === 'planned') {
+    const execute = await toExecuteCommand(project, line);
+    if (hasRemote && given.isForOthers) {
+      terminal.say(`Next: teddy push${option}`);
+      terminal.say(`To run the plan yourself: ${execute}`);
+      return;
+    }
     if (hasRemote) terminal.say(`To share your verdict: teddy push${option}`);
-    terminal.say(`Next: ${await toExecuteCommand(project, line)}`);
+    terminal.say(`Next: ${execute}`);
   }
 }

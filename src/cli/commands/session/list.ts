@@ -2,7 +2,7 @@ import type { Project } from '../../../ports/project.ts';
 import { findWorkTreesOf, type ListedSession, listNewest, sortNewest } from '../../../workflow/review/list-sessions.ts';
 import { parseLimit } from '../../arguments.ts';
 import { option, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
-import { renderSessions, takeFirst } from '../../render/sessions.ts';
+import { renderSessions, renderWaiting, takeFirst } from '../../render/sessions.ts';
 
 export class SessionListCommand extends TeddyCommand {
   static override usage = usage({
@@ -24,6 +24,7 @@ export class SessionListCommand extends TeddyCommand {
       ['All sessions', '$0 list'],
       ['My sessions that have not landed', '$0 list --mine --open'],
       ['Include archived sessions', '$0 list --archived'],
+      ['Plans that wait for my approval', '$0 list --waiting'],
     ],
   });
 
@@ -36,12 +37,17 @@ export class SessionListCommand extends TeddyCommand {
   });
   all = option('--all', { describe: 'List all of them, even on a terminal.' });
   mine = option('--mine', { describe: 'List only sessions you started (by your git e-mail address).' });
+  waiting = option('--waiting', {
+    describe: "List other people's plans that wait for your approval.",
+    excludes: ['--archived', '--limit', '--mine', '--open'],
+  });
   open = option('--open', { describe: 'List only sessions with a local branch that have not landed.' });
 
   protected override trustsHead = () => 'always' as const;
 
   protected run(terminal: Terminal): Promise<number> {
     const limit = this.readLimit(terminal);
+    if (this.waiting) return this.withProject(terminal, (project) => this.showWaiting(terminal, project));
     return this.withProject(terminal, async (project) => {
       const now = project.clock.now();
       const options = { archived: this.archived, mine: this.mine };
@@ -64,6 +70,16 @@ export class SessionListCommand extends TeddyCommand {
       await this.sweepInBackground(project);
       return 0;
     });
+  }
+
+  private async showWaiting(terminal: Terminal, project: Project): Promise<number> {
+    const { listWaiting } = await import('../../../workflow/review/inbox.ts');
+    const waiting = await listWaiting(project);
+    if (this.json) this.printJson(terminal, 'session-waiting', { waiting });
+    else if (waiting.length === 0)
+      terminal.say('No plan is waiting for your approval here. `git fetch` brings what others have pushed.');
+    else await this.page(terminal, project, renderWaiting(terminal, waiting));
+    return 0;
   }
 
   private toWholeCommand(): string {
