@@ -170,7 +170,7 @@ const doors: Record<string, string> = {
   'workflow/page': 'page-file read-page',
   'workflow/replay': 'line replayed',
   'workflow/review':
-    'count-all-costs count-cost count-stats diff-files diff-turns list-sessions log-graph log-session read-status recent-turns review search-sessions session show-turn turn who',
+    'count-all-costs count-cost count-stats diff-files diff-turns inbox list-sessions log-graph log-session read-status recent-turns review search-sessions session show-turn turn who',
   'workflow/run':
     'execute-or-replan execute-plan finish give-verdict left-files preview-plan run scripts select-actions settle',
   'workflow/sharing':

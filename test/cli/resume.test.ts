@@ -89,7 +89,15 @@ describe('without a terminal', () => {
     expect(said).toMatch(/`teddy resume -s \d{8}-one-more`/);
     await project.refuses('NOTHING_TO_RESUME', 3, [...resume, '-s', 'one']);
     await project.refuses('NOTHING_TO_RESUME', 3, [...resume, '-s', 'more']);
-    await project.refuses('USAGE', 2, [...resume, 'one']);
+    await project.refuses('USAGE', 2, [...resume, 'one', '-s', 'one']);
+    await project.refuses('UNKNOWN_AGENT', 2, [...resume, '20260124-one', '--with', 'nobody']);
+    // A name leads there first.
+    expect(await project.run([...resume, 'more'])).toMatchObject({
+      exitCode: 0,
+      stderr:
+        'Switched to teddy/20260124-one-more.\nNothing is waiting in 20260124-one-more.\nNext: teddy plan -m "what you want"\n',
+    });
+    expect(await project.repo.git('symbolic-ref', '--short', 'HEAD')).toBe('teddy/20260124-one-more');
   });
 
   test('another line goes on where it is: its message without files, its plan only where it is checked out', async () => {

@@ -1,4 +1,7 @@
 /** `teddy resume`: whatever the line waits for, one step a call. */
+import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { hasTerminal, runInTerminal, type TerminalRun } from '../support/run-in-terminal.ts';
 import { createPlan, openBegun, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
@@ -54,4 +57,30 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     expect(await run.exitCode).toBe(0);
     expect(await project.repo.read(`.teddy/sessions/${session}/01/plan.md`)).toBe(answer);
   });
+});
+
+test('a session from another machine is pulled and checked out, here or in a linked work tree, or opened in an agent', async () => {
+  project = await openTeddyProject();
+  const { repo } = project;
+  const place = await mkdtemp(join(tmpdir(), 'teddy-machines-'));
+  await repo.git('init', '--quiet', '--bare', '-b', 'main', join(place, 'there.git'));
+  await repo.git('remote', 'add', 'origin', join(place, 'there.git'));
+  await repo.git('push', '--quiet', 'origin', 'main');
+  const session = await project.begin('moving');
+  await project.plan(answer);
+  for (const name of ['one', 'two']) await repo.git('clone', '--quiet', join(place, 'there.git'), join(place, name));
+  await project.ok('push');
+  await writeFile(join(place, '.gitconfig'), '[user]\n\tname = Ada Example\n\temail = ada@example.org\n');
+  const go = (name: string, ...args: string[]) =>
+    project.run([...resume, 'moving', ...args], { cwd: join(place, name), env: { HOME: place } });
+  const here = await go('one', '-y');
+  expect(here).toMatchObject({ exitCode: 0, stderr: expect.stringContaining(`Switched to teddy/${session}.`) });
+  expect(here.stderr).toContain(`Pulled teddy/${session}, teddy/global from origin.`);
+  expect(await readFile(join(place, 'one/made.txt'), 'utf8')).toBe('made\n');
+  const { exitCode, stdout } = await go('two', '--worktree', '--with', 'claude-code');
+  const root = join(await realpath(place), `two/.git/teddy/worktrees/${session}`);
+  expect([exitCode, stdout]).toEqual([0, expect.stringMatching(/^cd .* && claude --resume [0-9a-f-]{36}\n$/)]);
+  expect(stdout).toContain(`cd ${root} && `);
+  expect((await readdir(join(place, '.claude/projects')))[0]).toBe(root.replaceAll(/[^a-zA-Z0-9]/g, '-'));
+  await rm(place, { recursive: true });
 });

@@ -54,7 +54,10 @@ export async function withCodeRemote<Value>(
     const fetch = (from: RefName) => fetchBranch(project, remote, { from, to: toRef((count += 1)) }, options);
     await fetch(ref);
     return use({
-      ...{ remote, url, branches, fetch },
+      remote,
+      url,
+      branches,
+      fetch,
       base: { ref, tip },
       pushSession: async (session) => {
         const forSessions = await project.settings.get('sessionsRemote');

@@ -2,9 +2,11 @@ import { openAgentPlace, openCapture } from '../../../app.ts';
 import { openableAgents, type AgentName } from '../../../agents/agents.ts';
 import { TeddyError } from '../../../errors.ts';
 import { formatCount } from '../../../session/text/format-count.ts';
+import { toShellWord } from '../../../session/text/shell-word.ts';
 import { toVisible } from '../../../session/text/visible-text.ts';
 import type { OpenedSession } from '../../../workflow/conversation/open-with.ts';
-import { toSurroundings } from '../../context.ts';
+import type { Project } from '../../../ports/project.ts';
+import { toSurroundings, type CliContext } from '../../context.ts';
 import { option, parameter, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 export class SessionOpenCommand extends TeddyCommand {
@@ -37,11 +39,7 @@ export class SessionOpenCommand extends TeddyCommand {
   protected run(terminal: Terminal): Promise<number> {
     const agent = toAgent(this.with);
     return this.withProject(terminal, async (project) => {
-      const { openWith } = await import('../../../workflow/conversation/open-with.ts');
-      const logs = await openAgentPlace(agent, toSurroundings(this.context));
-      const opened = await openWith(project, this.target, { agent, logs });
-      const { noteOwnLog } = await import('../../../workflow/capture/capture.ts');
-      await noteOwnLog(openCapture(project, this.context.env), agent, opened.path, project.clock.now().toISOString());
+      const opened = await openInAgent(this.context, project, this.target, agent);
       if (this.json) this.printJson(terminal, 'session-open', opened);
       else showOpened(terminal, opened);
       return 0;
@@ -49,14 +47,31 @@ export class SessionOpenCommand extends TeddyCommand {
   }
 }
 
-function toAgent(text: string): AgentName {
+/** Writes the session as a log of the agent, which capture then does not take for the agent's own work. */
+export async function openInAgent(
+  context: CliContext,
+  project: Project,
+  target: string,
+  agent: AgentName,
+): Promise<OpenedSession> {
+  const { openWith } = await import('../../../workflow/conversation/open-with.ts');
+  const logs = await openAgentPlace(agent, toSurroundings(context));
+  const opened = await openWith(project, target, { agent, logs });
+  const { noteOwnLog } = await import('../../../workflow/capture/capture.ts');
+  await noteOwnLog(openCapture(project, context.env), agent, opened.path, project.clock.now().toISOString());
+  return opened;
+}
+
+/** Throws UNKNOWN_AGENT. */
+export function toAgent(text: string): AgentName {
   const agent = openableAgents.find((known) => known === text);
   if (agent !== undefined) return agent;
   const hint = `Choose one of: ${openableAgents.join(', ')}.`;
   throw new TeddyError('UNKNOWN_AGENT', `teddy cannot open a session with ${JSON.stringify(text)}.`, hint);
 }
 
-function showOpened(terminal: Terminal, opened: OpenedSession): void {
+/** `root` is the work tree to start the agent in, if that is not this one. */
+export function showOpened(terminal: Terminal, opened: OpenedSession, root: string | null = null): void {
   const { agent, turns, turn, session, repairs, command } = opened;
   const count = `${formatCount(turns)} ${turns === 1 ? 'turn' : 'turns'}`;
   terminal.say(toVisible(`Wrote ${count} of ${session}, up to ${turn}, to ${opened.path}.`));
@@ -64,6 +79,7 @@ function showOpened(terminal: Terminal, opened: OpenedSession): void {
   if (repairs.length > 0) terminal.say(put);
   if (!opened.isInstalled)
     terminal.say(`There is no \`${command.split(' ')[0]}\` on your PATH: install ${agent} first.`);
-  terminal.say(`Next: ${command}`);
-  terminal.print(`${command}\n`);
+  const whole = toVisible(root === null ? command : `cd ${toShellWord(root)} && ${command}`);
+  terminal.say(`Next: ${whole}`);
+  terminal.print(`${whole}\n`);
 }

@@ -1,12 +1,17 @@
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
-import { shortRef } from '../../../names.ts';
+import { nameRef, shortRef } from '../../../names.ts';
+import { openableAgents, type AgentName } from '../../../agents/agents.ts';
+import { nameSome } from '../../../session/text/name-some.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 import { toShellWord } from '../../../session/text/shell-word.ts';
 import type { NextStep } from '../../../workflow/turn/find-next-step.ts';
 import { askingForeign, chooseFromFlags } from '../../ask/choose-model.ts';
+import { openInAgent, showOpened, toAgent } from './open.ts';
 import { toExecutionOptions, type ExecutionOptions } from './execution-options.ts';
+import { toLineOption } from '../../render/name-line.ts';
 import { noStreamOption } from '../../plan-options.ts';
-import { option, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
+import { option, parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 interface Resuming {
   terminal: Terminal;
@@ -20,8 +25,12 @@ export class SessionResumeCommand extends TeddyCommand {
     category: 'Go on',
     description: 'Do the next step: run the plan, ask the model again, or take your next message.',
     details: `
+      With a session, it first goes to that session's branch, in this work tree or, with --worktree, in a linked one. A
+      session that is only on a remote is pulled first. With --with, the session continues in another agent: teddy
+      writes its history as a log of that agent, and prints the command that resumes it there.
+
       A plan without a report is executed as by \`teddy execute\`; if its run was killed, teddy first asks you what
-      to do about that. A message without an answer is sent again with exactly the same request, as by \`session
+      to do about that. A message without an answer is sent again with exactly the same request, as by \`teddy
       plan\`, or as in its conversation. If nothing is waiting, teddy asks for your next message, provided there is a
       terminal.
 
@@ -30,22 +39,34 @@ export class SessionResumeCommand extends TeddyCommand {
     `,
     examples: [
       ['After a break, or a crash', '$0 resume'],
-      ['Another session', '$0 resume -s add-login'],
+      ['A session that began on another machine', '$0 resume add-login'],
+      ['The same in Claude Code', '$0 resume add-login --with claude-code'],
+      ['Another session, without going there', '$0 resume -s add-login'],
       ['Approve every action in the plan', '$0 resume -y'],
     ],
   });
 
+  target = parameter('session', { optional: true, completes: ['sessions'] });
   session = sessionOption();
+  with = option('--with', { value: '<agent>', describe: `Continue in this agent: ${openableAgents.join(' or ')}.` });
+  worktree = option('--worktree', { describe: 'Use a linked work tree for the session.' });
   yes = option('-y,--yes', {
     describe: 'Approve every action in a plan and every call in a conversation, but no memos.',
   });
   noStream = noStreamOption();
 
   protected run(terminal: Terminal): Promise<number> {
+    const agent = this.with === undefined ? null : toAgent(this.with);
+    if (this.target !== undefined && this.session !== undefined)
+      throw new TeddyError('USAGE', 'You named two sessions.', 'Name one, with or without `-s`.');
     // Loads while git reads the repository.
     const loading = import('../../../workflow/turn/find-next-step.ts');
     return this.withProjectAndSignal(terminal, 'teddy resume', async (project, signal) => {
       await this.offerOrphans(terminal, project, signal);
+      if (this.goes) {
+        const root = await this.goThere(terminal, project, signal);
+        if (agent !== null) return this.openInAgent(terminal, project, agent, root);
+      }
       const { findNextStep } = await loading;
       const step = await findNextStep(project, this.session);
       // The user has already confirmed the line.
@@ -56,6 +77,63 @@ export class SessionResumeCommand extends TeddyCommand {
       if (step.kind === 'ask') return step.mode === 'chat' ? this.talk(resuming) : this.ask(resuming);
       return this.askNext(resuming);
     });
+  }
+
+  /** Whether the command goes to the session's branch. */
+  private get goes(): boolean {
+    return this.target !== undefined || this.worktree || this.with !== undefined;
+  }
+
+  /** Checks the session's branch out, and pulls it first if it is not here. Returns the root of its work tree. */
+  private async goThere(terminal: Terminal, project: Project, signal: AbortSignal): Promise<string> {
+    const selector = this.target ?? this.session;
+    const { goToLine } = await import('../../../workflow/line/go-to-line.ts');
+    if (selector !== undefined) await this.pullMissing(terminal, project, selector, signal);
+    const { ref, root, hasSwitched } = await goToLine(project, selector, { inWorkTree: this.worktree });
+    this.session = shortRef(ref);
+    if (hasSwitched) terminal.say(`Switched to ${toVisible(this.session)}.`);
+    else if (root !== project.repository.workspace?.root) terminal.say(toVisible(`${this.session} is in ${root}.`));
+    return root;
+  }
+
+  private async pullMissing(
+    terminal: Terminal,
+    project: Project,
+    selector: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { findLine } = await import('../../../workflow/line/find.ts');
+    const missing = await findLine(project, selector).then(
+      ({ tip }) => (tip === null ? 'fetched' : null),
+      (error: unknown) => {
+        if (error instanceof TeddyError && error.code === 'UNKNOWN_SESSION') return error;
+        throw error;
+      },
+    );
+    if (missing === null) return;
+    const { pullSessions } = await import('../../../workflow/sharing/pull-sessions.ts');
+    try {
+      const { remote, lines } = await pullSessions(project, { selector, signal });
+      const taken = lines.filter(({ did }) => did.length > 0);
+      if (taken.length > 0)
+        terminal.say(toVisible(`Pulled ${nameSome(taken.map(({ ref }) => nameRef(ref)))} from ${remote.label}.`));
+    } catch (error) {
+      if (!(error instanceof TeddyError) || error.code === 'INTERRUPTED') throw error;
+      // Without a remote, or if the remote does not know it either, the session is simply unknown.
+      if (missing instanceof TeddyError)
+        throw ['UNKNOWN_REMOTE', 'UNKNOWN_SESSION'].includes(error.code) ? missing : error;
+      project.notices.warn(`${error.message} Continuing with what was fetched before.`);
+    }
+  }
+
+  /** The agent has to be started in the session's work tree. */
+  private async openInAgent(terminal: Terminal, project: Project, agent: AgentName, root: string): Promise<number> {
+    const isHere = root === project.repository.workspace?.root;
+    const context = isHere ? this.context : { ...this.context, cwd: () => root };
+    const opened = await openInAgent(context, project, this.session ?? '', agent);
+    if (this.json) this.printJson(terminal, 'session-open', opened);
+    else showOpened(terminal, opened, isHere ? null : root);
+    return 0;
   }
 
   private async executePending({ terminal, project, signal }: Resuming): Promise<number> {
@@ -122,11 +200,16 @@ export class SessionResumeCommand extends TeddyCommand {
     );
   }
 
-  /** Asks for the next message. Throws NOTHING_TO_RESUME when teddy can ask nobody. */
+  /** Asks for the next message. Throws NOTHING_TO_RESUME when teddy can ask nobody and has not gone anywhere either. */
   private async askNext(resuming: Resuming): Promise<number> {
     const { terminal, project, signal, step } = resuming;
-    if (!this.canAsk(terminal)) throw toNothing(step);
+    if (!this.canAsk(terminal) && !this.goes) throw toNothing(step);
     terminal.say(describeStep(step));
+    if (!this.canAsk(terminal)) {
+      if (this.json) this.printJson(terminal, 'session-resume', { session: step.line.session, waiting: null });
+      else terminal.say(`Next: teddy plan${toLineOption(project, step.line)} -m "what you want"`);
+      return 0;
+    }
     const { askMessage } = await import('../../ask/message.ts');
     const message = await askMessage(terminal, project, signal);
     if (message !== null) return this.ask(resuming, message);
