@@ -9,6 +9,7 @@ import { recordDeletedTips } from '../../session/entries/cached-rows.ts';
 import { findDamagedObjects, findLostEntries } from './find-lost-entries.ts';
 import { findDivergedLines, findMemoPairs } from './find-diverged-lines.ts';
 import { findCapture, findEnvironment, findSessionFiles } from './find-environment.ts';
+import { findMirrors, findOldLanded, findUnkept } from './find-shared.ts';
 import { findRuns, findWorkTrees, findWrites } from './find-unfinished.ts';
 import { count, type Examination, type Finding, type Found, type Scene, remainsOf } from './finding.ts';
 import { formatCount } from '../../session/text/format-count.ts';
@@ -351,6 +352,9 @@ const examinations: Examination[] = [
   findMemoPairs,
   findQuarantine,
   findDeleted,
+  findMirrors,
+  findUnkept,
+  findOldLanded,
   findMisplacedArchives,
   findDivergedLines,
   findDamagedObjects,

@@ -30,6 +30,8 @@ type FindingKind =
   | 'identity'
   | 'branch-in-the-way'
   | 'unknown-remote'
+  | 'mirror-remote'
+  | 'unkept-session'
   | 'capture'
   | 'hooks';
 

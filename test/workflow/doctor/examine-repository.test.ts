@@ -4,6 +4,8 @@ import { decodeJournal } from '../../../src/plan/report/journal.ts';
 import type { Remain } from '../../../src/ports/disk.ts';
 import type { Oid, RefName, SessionId, TurnName } from '../../../src/names.ts';
 import { examineRepository, type Examined } from '../../../src/workflow/doctor/examine-repository.ts';
+import { landSession } from '../../../src/workflow/landing/land-session.ts';
+import { memoryRemote } from '../../support/memory-remotes.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { given } from '../../support/given.ts';
@@ -219,4 +221,42 @@ test('a work tree with ignored files, or in use, is not removed', async () => {
     { kind: 'ended-work-tree', outcome: 'left', meaning: expect.stringContaining('git ignores') },
   ]);
   expect(project.linked).toHaveLength(1);
+});
+
+test('a remote to which a push deletes is named, with the command that changes it', async () => {
+  const project = await begun();
+  for (const name of ['origin', 'copy']) project.remotes.set(name, await memoryRemote());
+  project.configuration.set('remote.copy.mirror', 'true');
+  const { findings } = await fix(project);
+  expect(findings).toMatchObject([{ kind: 'mirror-remote', thing: 'copy', outcome: 'left' }]);
+  expect(findings[0]?.todo).toContain('`git config --unset remote.copy.mirror`');
+});
+
+test('the turns of a landed session that no ref keeps any more are kept again', async () => {
+  const project = await begun();
+  await turn(project, 'One', create('one.txt'));
+  await landSession(project, {});
+  const tip = await project.tipOf(line);
+  await project.switchTo('main');
+  const { store } = project.repository;
+  const archive = `refs/teddy/archive/2026-01/${session}` as RefName;
+  expect(kindsOf(await look(project))).toEqual([]);
+  await store.updateRefs([{ ref, old: tip, new: null }], 'deleted');
+  expect(kindsOf(await look(project))).toEqual([]);
+  await store.updateRefs([{ ref: archive, old: tip, new: null }], 'pruned');
+  expect(kindsOf(await look(project))).toEqual(['unkept-session left']);
+  expect(kindsOf(await fix(project))).toEqual(['unkept-session fixed']);
+  expect(await store.resolve(archive)).toBe(tip);
+});
+
+test('a session that landed more than 30 days ago and is still a branch is mentioned', async () => {
+  const project = await begun();
+  await turn(project, 'One', create('one.txt'));
+  await landSession(project, {});
+  expect((await look(project)).notes).toEqual([]);
+  const soon = project.clock.now().getTime();
+  project.clock.now = () => new Date(soon + 31 * 86_400_000);
+  expect((await look(project)).notes).toEqual([
+    `${line} landed more than 30 days ago. To put old sessions away: teddy archive --landed --older 30d`,
+  ]);
 });
