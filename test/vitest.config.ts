@@ -52,7 +52,8 @@ export default defineConfig({
     hookTimeout: 180_000,
     // Events come when the machine gets to them; the test's own time is the only limit.
     expect: { poll: { timeout: 170_000 } },
-    maxWorkers: 3,
+    // Two for each core of a small machine: many tests wait for git or for a child.
+    maxWorkers: 4,
     projects: [
       // Reloading the same modules for each file takes longer than most of the tests.
       {
