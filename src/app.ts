@@ -228,6 +228,11 @@ export async function openAgentSetup(main: string, env: Environment): Promise<Ag
   return agentSetup({ env, source: { program, readScript: (name) => readHookScript(main, name) } });
 }
 
+/** Returns the directory of this installation; it contains the pages and the demo. */
+export async function findPackage(main: string): Promise<string> {
+  return (await import('./system/agents/hook-scripts.ts')).findPackage(main);
+}
+
 /** Opens the file in which git keeps the message of a commit in progress. */
 export async function openMessageFile(path: string): Promise<MessageFile> {
   return (await import('./system/agents/hook-scripts.ts')).messageFile(path);

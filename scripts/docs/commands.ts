@@ -20,7 +20,7 @@ If HEAD is detached at an older entry, you see the session as of that entry. To 
 
 ## Other forms
 
-\`teddy session <command>\` is the long form of a command that acts on a session: \`teddy land\` is \`teddy land\`. You can also
+\`teddy session <command>\` is the long form of a command that acts on a session: \`teddy session land\` is \`teddy land\`. You can also
 type \`ls\` for \`list\`, \`st\` for \`status\`, and \`run\` for \`execute\`.
 
 \`git teddy\` is the same as \`teddy\`. To get help with \`git teddy\`, use \`-h\`, because git reserves \`--help\` for manual pages.

@@ -1,34 +1,58 @@
 /** Renders a command's `--help`: usage, description, options, examples. */
 import { longName, type CommandPage, type OptionSpec } from './command-page.ts';
 import { wrap } from './render/cut-to-width.ts';
-import type { Style } from './terminal.ts';
+import type { Style, Terminal } from './terminal.ts';
 
-const width = 80;
+/** Returns the width for help: the terminal's, but long lines are hard to read; 80 when the output is not a terminal. */
+export function helpWidth({ columns }: Pick<Terminal, 'columns'>): number {
+  return Number.isFinite(columns) ? Math.min(Math.max(columns, 60), 100) : 80;
+}
 
 /** `style` adds colors; otherwise the text is plain. */
-export function renderCommandHelp(page: CommandPage, style: (style: Style, text: string) => string): string {
+export function renderCommandHelp(
+  page: CommandPage,
+  style: (style: Style, text: string) => string,
+  width: number,
+): string {
   const { path, description = '', details = '', examples = [] } = page;
   const heading = (text: string) => style('bold', text);
   const lead = `${path}: `;
   const { own, common } = listOptions(page);
   const rows = [...own, ...common];
   const widest = Math.max(...rows.map(([names]) => names.length));
+  const toExample = ([label, command]: readonly [string, string]) => [
+    ...wrap(`# ${label.trim()}`, width - 2).map((line) => `  ${style('dim', line)}`),
+    `  ${command}`,
+  ];
   return [
-    `${style('bold', lead)}${toPhrase(description)}`,
+    wrap(`${lead}${toPhrase(description)}`, width)
+      .join('\n')
+      .replace(lead, style('bold', lead)),
     '',
     heading('Usage'),
-    `  ${withParameters(page)} [options]`,
-    ...(details.trim() === '' ? [] : ['', wrapParagraphs(details)]),
+    ...toRow(`${withParameters(page)} [options]`, '', width),
+    ...(details.trim() === '' ? [] : ['', wrapParagraphs(details, width)]),
     '',
     heading('Options'),
-    ...rows.map(
-      ([names, text]) =>
-        `  ${names.padEnd(widest)}  ${wrap(text, width - widest - 4).join(`\n${' '.repeat(widest + 4)}`)}`,
-    ),
+    ...rows.flatMap(([names, text]) => toRow(names, text, width, widest + 4)),
     ...(examples.length === 0 ? [] : ['', heading('Examples')]),
-    ...examples.flatMap(([label, command]) => [`  ${style('dim', `# ${label.trim()}`)}`, `  ${command}`]),
+    ...examples.flatMap(toExample),
     '',
   ].join('\n');
+}
+
+/** The texts of lists begin in this column; in a narrow terminal, so that half of it is left for them. */
+const usualColumn = 36;
+
+/** Returns the lines of a row of two columns, both wrapped at words. A long name has its text below it. */
+export function toRow(name: string, text: string, width: number, wanted = usualColumn): string[] {
+  const column = Math.min(wanted, Math.floor(width / 2));
+  const texts = text === '' ? [] : wrap(text, width - column);
+  const isShort = name.length <= column - 4;
+  const names = name.length + 2 <= width ? [name] : wrap(name, width - 6);
+  const shown = names.map((line, at) => `${at === 0 ? '  ' : '      '}${line}`);
+  const rest = texts.slice(isShort ? 1 : 0).map((line) => `${' '.repeat(column)}${line}`);
+  return isShort ? [`${(shown[0] ?? '').padEnd(column)}${texts[0] ?? ''}`.trimEnd(), ...rest] : [...shown, ...rest];
 }
 
 /** Returns the command's words, its parameters, and its required options. */
@@ -47,17 +71,17 @@ type OptionRow = [names: string, text: string];
 export function listOptions({ options }: CommandPage): { own: OptionRow[]; common: OptionRow[] } {
   const isCommon = (one: OptionSpec) => /^--(?:json|color)$/.test(longName(one));
   const [own, common] = [options.filter((one) => !isCommon(one)), options.filter(isCommon)];
-  return { own: own.map(toRow), common: [...common.map(toRow), ['-h, --help', 'Show this help.']] };
+  return { own: own.map(toOptionRow), common: [...common.map(toOptionRow), ['-h, --help', 'Show this help.']] };
 }
 
 /** Returns a row such as `-m, --message <text>`, with long names aligned. */
-function toRow(spec: OptionSpec): OptionRow {
+function toOptionRow(spec: OptionSpec): OptionRow {
   const { names, value, describe } = spec;
   const shown = names[0]?.startsWith('--') === true ? `    ${names[0]}` : names.join(', ');
   return [`${shown}${value === null ? '' : value.startsWith('[') ? value : ` ${value}`}`, describe];
 }
 
-function wrapParagraphs(text: string): string {
+function wrapParagraphs(text: string, width: number): string {
   return text
     .trim()
     .split(/\n{2,}/)

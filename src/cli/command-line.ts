@@ -131,27 +131,91 @@ function usageError({ path }: CommandPage, message: string, advice = ''): TeddyE
   return new TeddyError('USAGE', message, `${advice}To see what it takes: \`${path} --help\`.`);
 }
 
-/** Returns the error for words that do not name a command. `paths` contains every command, such as `teddy plan`. */
-export function toUnknownCommand([first = '', second = '']: readonly string[], paths: readonly string[]): TeddyError {
+/**
+ * Returns the error for words that do not name a command. `paths` contains every command, such as `teddy plan`; `typed`
+ * is what the user typed before the words: `teddy`, or `teddy session` for the long form.
+ */
+export function toUnknownCommand(
+  [first = '', second = '']: readonly string[],
+  paths: readonly string[],
+  typed = 'teddy',
+): TeddyError {
   const isFamily = paths.some((path) => path.startsWith(`teddy ${first} `));
   const family = isFamily ? `teddy ${first}` : 'teddy';
   const word = isFamily ? second : first;
   const isOption = word.startsWith('-');
-  const meant = isOption ? null : findMeant(family, word, paths);
+  const meant = isOption ? null : findMeantCommand(family, word, paths);
+  const list = `teddy help ${isFamily ? first : typed === 'teddy' ? 'all' : 'session'}`;
   return new TeddyError(
     'USAGE',
-    isOption ? `There is no option ${word}.` : `There is no command \`${family} ${word}\`.`,
-    `${meant === null ? '' : `Did you mean \`${meant}\`? `}To list what exists: \`${family} --help\`.`,
+    isOption ? `There is no option ${word}.` : `There is no command \`${isFamily ? family : typed} ${word}\`.`,
+    `${meant === null ? '' : `Did you mean \`${meant}\`? `}To list what exists: \`${list}\`.`,
   );
 }
 
-/** Guesses the command that the user meant: `teddy lst` is `teddy list`, and `teddy install` is `teddy hooks install`. */
-function findMeant(family: string, word: string, paths: readonly string[]): string | null {
-  const elsewhere = paths.filter((path) => path.endsWith(` ${word}`));
-  if (elsewhere.length === 1) return elsewhere[0] ?? null;
+/** The words that people type for a command's last word, from other programs and from everyday English. */
+export const otherWords: Record<string, string> = {
+  new: 'start create begin checkout switch make',
+  add: 'new create append insert',
+  begin: 'start new create open',
+  plan: 'prompt request propose',
+  ask: 'question query',
+  chat: 'talk discuss converse',
+  say: 'tell message reply answer comment',
+  execute: 'apply do go perform',
+  resume: 'continue proceed',
+  branch: 'fork retry alternative variant',
+  approve: 'accept allow agree yes ok lgtm',
+  reject: 'refuse deny decline no disapprove',
+  undo: 'revert rollback restore uncommit',
+  rewind: 'reset back rebase',
+  land: 'merge commit finish done submit deliver squash close',
+  archive: 'stash store shelve',
+  delete: 'remove rm drop discard',
+  remove: 'delete rm drop forget discard',
+  cancel: 'abort stop delete remove rm discard',
+  pause: 'stop halt suspend',
+  install: 'start enable add setup on',
+  uninstall: 'remove disable delete rm off',
+  list: 'ls all sessions branches',
+  show: 'cat print display get',
+  view: 'browse browser web ui page gui',
+  log: 'timeline entries reflog',
+  search: 'find grep',
+  diff: 'compare difference changes',
+  stats: 'cost costs usage tokens price spending',
+  context: 'files include',
+  history: 'conversation transcript',
+  why: 'who explain reason',
+  blame: 'annotate praise',
+  verify: 'check validate prove fsck audit',
+  import: 'load',
+  export: 'save dump html',
+  push: 'upload publish share send',
+  pull: 'download fetch clone receive',
+  init: 'setup install onboard',
+  config: 'configure settings set options preferences',
+  models: 'providers keys login',
+  doctor: 'fix repair diagnose health clean gc prune',
+  serve: 'server api http listen',
+  '--version': 'version',
+  'help topics': 'docs manual man documentation readme',
+  'help tour': 'tutorial guide learn tour',
+};
+
+/**
+ * Returns the command that the word after `family` probably means, or null. `paths` contains every command, such as
+ * `teddy memo add`; `family` is `teddy`, or a group such as `teddy memo`. A word's meaning counts before its spelling.
+ */
+function findMeantCommand(family: string, word: string, paths: readonly string[]): string | null {
   const inside = paths.filter((path) => path.startsWith(`${family} `));
   const ownNames = inside.map((path) => path.slice(family.length + 1).split(' ')[0] ?? '');
-  const names = [...new Set(ownNames)];
+  const names = [...new Set([...ownNames, ...(family === 'teddy' ? ['session', '--version'] : [])])];
+  const same = Object.keys(otherWords).filter((name) => otherWords[name]?.split(' ').includes(word));
+  const meant = same.find((name) => names.includes(name.split(' ')[0] ?? ''));
+  if (meant !== undefined) return `${family} ${meant}`;
+  const elsewhere = paths.filter((path) => path.endsWith(` ${word}`));
+  if (elsewhere.length === 1) return elsewhere[0] ?? null;
   const begun = names.filter((name) => name.startsWith(word));
   const name = begun.length === 1 ? begun[0] : nearestName(word, names);
   return name ? `${family} ${name}` : null;

@@ -33,8 +33,8 @@ export interface CliContext extends BaseContext {
   tree?: ProcessTree | undefined;
   /** Opens the command's project; by default, opens the repository that contains the working directory. */
   openProject?: typeof openProject;
-  /** The text of `teddy --help`. */
-  help?(): Promise<string>;
+  /** Returns the text of `teddy help` with these words. Throws USAGE when there is none. */
+  help?(words: readonly string[], width: number): Promise<string>;
   /** The file that started this process, used to start a hook or a server. */
   main: string;
 }

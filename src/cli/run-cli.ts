@@ -3,7 +3,7 @@ import { isatty } from 'node:tty';
 import { Cli, type CommandClass } from 'clipanion';
 import { version } from '../../package.json';
 import { toShortForm, internalCommands } from './arguments.ts';
-import { renderCommandHelp } from './command-help.ts';
+import { helpWidth, renderCommandHelp } from './command-help.ts';
 import type { CliContext } from './context.ts';
 import { renderError } from './render/error.ts';
 import { openTerminal } from './terminal.ts';
@@ -14,7 +14,7 @@ import { readWords, toUnknownCommand } from './command-line.ts';
 type Command = CommandClass<CliContext>;
 
 /**
- * The commands of a session, by the words that call them; `teddy land` is the long form of `teddy land`. A
+ * The commands of a session, by the words that call them; `teddy session land` is the long form of `teddy land`. A
  * process loads only the command that it runs, because setting up every command's code takes longer than most of them
  * run.
  */
@@ -96,6 +96,7 @@ const commands: Record<string, () => Promise<Command>> = {
   serve: async () => (await import('./commands/serve.ts')).ServeCommand,
   mcp: async () => (await import('./commands/mcp.ts')).McpCommand,
   doctor: async () => (await import('./commands/doctor.ts')).DoctorCommand,
+  help: async () => (await import('./commands/help.ts')).HelpCommand,
 };
 
 /** Loads `teddy` without a command. */
@@ -128,10 +129,10 @@ export async function runCommand(context: CliContext): Promise<number> {
     const read = page === null ? words : readWords(page, words);
     if (page !== null && read.some(asksForHelp)) {
       const terminal = openTerminal(context, 'auto');
-      terminal.print(renderCommandHelp(page, terminal.style));
+      terminal.print(renderCommandHelp(page, terminal.style, helpWidth(terminal)));
       return 0;
     }
-    command = toCli([loaded]).process(read, { ...context, help: renderSummary });
+    command = toCli([loaded]).process(read, { ...context, help: (name, width) => findText(context, name, width) });
   } catch (error) {
     const json = words.includes('--json');
     return renderError(openTerminal(context, 'auto'), error, { json, debug: false });
@@ -228,29 +229,38 @@ function findPath(words: readonly string[]): string | null {
 /** Turns `teddy help memo add`, which follows git, and `teddy memo --help add` into `teddy memo add --help`. */
 function askForHelp(words: string[]): string[] {
   const [first = '', second = '', ...rest] = words;
-  if (first === 'help' && words.length > 1) return [...words.slice(1), '--help'];
+  if (first === 'help' && isCommand(words.slice(1))) return [...words.slice(1), '--help'];
+  if (words.length === 1 && asksForHelp(first)) return ['help'];
   const isGroup = commands[first] === undefined && rest.length > 0 && asksForHelp(second);
   return isGroup ? [first, ...rest, second] : words;
+}
+
+function isCommand(words: readonly string[]): boolean {
+  const short = toShortForm(words.filter((word) => !word.startsWith('-')));
+  return findPath(short)?.split(' ').length === short.length;
 }
 
 function asksForHelp(word: string): boolean {
   return word === '-h' || word === '--help';
 }
 
-async function renderSummary(): Promise<string> {
-  return (await import('./commands/help.ts')).renderSummary(await listCommands());
+/** Finds the text of `teddy help`. Throws USAGE when there is none. */
+async function findText({ main }: CliContext, words: readonly string[], width: number): Promise<string> {
+  const { findHelp } = await import('./commands/help.ts');
+  const text = await findHelp(words, { listCommands, main, width });
+  if (text === null) throw toUnknownCommand(words, paths);
+  return text;
 }
 
-/**
- * Prints help for words that are not a command: `teddy help`, `teddy session`, `teddy --help session`. Throws USAGE for
- * any other words.
- */
+/** Prints the commands of a group: `teddy session`, `teddy --help memo`. Throws USAGE for any other words. */
 async function printGroupHelp(context: CliContext, words: readonly string[]): Promise<number> {
   const { findGroupHelp } = await import('./commands/help.ts');
   const names = words.filter((word) => !asksForHelp(word));
-  const text = await findGroupHelp(names, listCommands);
-  if (text === null) throw toUnknownCommand(names, paths);
-  openTerminal(context, 'auto').print(text);
+  const terminal = openTerminal(context, 'auto');
+  const text = await findGroupHelp(names, { listCommands, width: helpWidth(terminal) });
+  const typed = context.words[0] === 'session' ? 'teddy session' : 'teddy';
+  if (text === null) throw toUnknownCommand(names, paths, typed);
+  terminal.print(text);
   return 0;
 }
 

@@ -1,8 +1,9 @@
 /** The surface that scripts and people rely on: streams, JSON, colours, help, spellings of options. */
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { internalCommands } from '../../src/cli/arguments.ts';
+import { otherWords } from '../../src/cli/command-line.ts';
 import { listCommands } from '../../src/cli/run-cli.ts';
 import { runTeddy, teddyPath, environmentOf } from '../support/run-teddy.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
@@ -10,13 +11,7 @@ import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 let project: TeddyProject;
 const escape = '\u001b[';
-const commands = [
-  'init',
-  'config',
-  ...['new', 'plan', 'execute', 'chat', 'say', 'branch', 'list', 'log', 'show', 'context'].map(
-    (verb) => `session ${verb}`,
-  ),
-];
+const commands = 'init config new plan execute chat say branch list log show context'.split(' ');
 
 /** Those that `teddy` alone names only by their first word. */
 const shared = [
@@ -31,7 +26,7 @@ const paths = [...reference.matchAll(/^### `(teddy(?: [a-z]+)+)/gm)].map(([, pat
 const isBelowCommand = (path: string) => paths.includes(path.split(' ').slice(0, 2).join(' '));
 const grouped = paths.filter((path) => path.split(' ').length === 3 && !isBelowCommand(path));
 const groups = [...new Set(grouped.map((path) => path.split(' ')[1] ?? ''))];
-const alone = paths.filter((path) => path.split(' ').length === 2).map((path) => path.slice('teddy '.length));
+const groupOrder = ['memo', 'global', 'worktree', 'write', 'capture', 'ci', 'hooks'];
 const coreLoop = ['new', 'plan', 'execute', 'land'].map((verb) => `teddy ${verb}`);
 
 /** The commands that have a line of their own, in order. */
@@ -74,7 +69,7 @@ describe('help', () => {
   });
 
   test('each command is found by its whole name, with the usage and the options of the reference', async () => {
-    expect(paths).toHaveLength(70);
+    expect(paths).toHaveLength(71);
     const rows = [...reference.matchAll(/^\| (.+?) \| .+ \| (.*) \|$/gm)].map(([, name = '', options = '']) => ({
       usage: name.replaceAll(/`|\\(?=\|)/g, ''),
       options: [...options.matchAll(/`([^`]+)`/g)].map(([, option = '']) => option.replaceAll('\\|', '|')),
@@ -118,20 +113,41 @@ describe('help', () => {
     }
   });
 
-  slowTest(
-    'teddy alone outside a repository, --help, -h and help show the core loop first, then every group and command',
-    async () => {
-      for (const args of [[], ['--help'], ['-h'], ['help']]) {
-        const { exitCode, stdout, stderr } = await runTeddy(args, { cwd: '/' });
-        expect({ exitCode, stderr }, args.join(' ')).toEqual({ exitCode: 0, stderr: '' });
-        expect(namesIn(stdout).slice(0, 5)).toEqual([...coreLoop, 'teddy status']);
-        for (const group of groups) expect(stdout).toContain(`\n  teddy ${group} ...  `);
-        for (const name of alone) expect(stdout).toContain(`\n  teddy ${name}`);
-        for (const path of grouped) expect(stdout, path).toMatch(new RegExp(`\\b${path.split(' ').at(-1)}\\b`));
-        expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
-      }
-    },
-  );
+  test('teddy alone outside a repository, --help, -h and help name at most 15 commands, the core loop first', async () => {
+    for (const args of [[], ['--help'], ['-h'], ['help']]) {
+      const { exitCode, stdout, stderr } = await runTeddy(args, { cwd: '/' });
+      expect({ exitCode, stderr }, args.join(' ')).toEqual({ exitCode: 0, stderr: '' });
+      const named = namesIn(stdout);
+      expect(named.slice(0, 5)).toEqual([...coreLoop, 'teddy status']);
+      expect(named.length).toBeLessThanOrEqual(15);
+      for (const name of named) expect(paths).toContain(name);
+      for (const more of ['all', 'topics', '<command>', '<group>']) expect(stdout).toContain(`\`teddy help ${more}\``);
+      expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    }
+  });
+
+  test('help all lists every command, and the summary names every group', async () => {
+    const all = await runTeddy(['help', 'all'], { cwd: '/' });
+    expect([...new Set(namesIn(all.stdout))].toSorted()).toEqual(paths.toSorted());
+    const { stdout } = await runTeddy(['help'], { cwd: '/' });
+    expect(stdout.replaceAll('\n', ' ')).toContain(`commands: session, ${groupOrder.join(', ')}.`);
+    expect(groupOrder.toSorted()).toEqual(groups.toSorted());
+  });
+
+  test('help topics lists the pages of the documentation, each by the words that print it', async () => {
+    const { stdout } = await runTeddy(['help', 'topics'], { cwd: '/' });
+    const topics = [...stdout.matchAll(/^ {2}teddy help (\S+)/gm)].map(([, topic = '']) => topic);
+    const pages = readdirSync('docs').filter((name) => name.endsWith('.md'));
+    expect(topics.map((topic) => topic.replace(/(?:\.md)?$/, '.md'))).toEqual(pages.toSorted());
+    for (const topic of topics) {
+      const page = readFileSync(`docs/${topic.replace(/\.md$/, '')}.md`, 'utf8');
+      const shown = await runTeddy(['help', topic], { cwd: '/' });
+      expect(shown.stdout.replaceAll(/\s+/g, ' '), topic).toBe(page.replaceAll(/\s+/g, ' '));
+    }
+    // A command or a group with the same name wins.
+    for (const name of ['review', 'ci', 'plan'])
+      expect((await runTeddy(['help', name], { cwd: '/' })).stdout).toMatch(new RegExp(`^teddy ${name}: `));
+  });
 
   test('a group alone, with --help or after help shows its commands, each with a line, and exits 0', async () => {
     expect(groups.toSorted()).toEqual(['capture', 'ci', 'global', 'hooks', 'memo', 'worktree', 'write']);
@@ -149,7 +165,9 @@ describe('help', () => {
       expect(help.stdout).toMatch(new RegExp(`^teddy ${group}: [a-z].*\n\n`));
       const paths = group === 'session' ? inSessions : grouped.filter((path) => path.startsWith(`teddy ${group} `));
       expect([...new Set(namesIn(help.stdout))].toSorted()).toEqual(paths.toSorted());
-      expect(help.stdout).toContain(`\`teddy ${group} <command> --help\` explains a command.`);
+      expect(help.stdout).toContain(
+        `\`teddy help ${group === 'session' ? '' : `${group} `}<command>\` explains a command.`,
+      );
       expect(help.stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
     }
   });
@@ -214,17 +232,17 @@ describe('help', () => {
 describe('wrong usage', () => {
   slowTest('exits 2, names what is wrong, and points to the help', async () => {
     const wrong: [string[], string, string][] = [
-      [['frobnicate'], 'There is no command `teddy frobnicate`.', 'teddy --help'],
-      [['session', 'frob', 'x'], 'There is no command `teddy session frob`.', 'teddy session --help'],
-      [['memo', 'frob'], 'There is no command `teddy memo frob`.', 'teddy memo --help'],
-      [['help', 'frob'], 'There is no command `teddy frob`.', 'teddy --help'],
-      [['memo', '--frob'], 'There is no option --frob.', 'teddy memo --help'],
+      [['frobnicate'], 'There is no command `teddy frobnicate`.', 'teddy help all'],
+      [['session', 'frob', 'x'], 'There is no command `teddy session frob`.', 'teddy help session'],
+      [['memo', 'frob'], 'There is no command `teddy memo frob`.', 'teddy help memo'],
+      [['help', 'frob'], 'There is no command `teddy frob`.', 'teddy help all'],
+      [['memo', '--frob'], 'There is no option --frob.', 'teddy help memo'],
       [['memo', 'add', 'Use', 'pnpm'], '`teddy memo add` does not take "pnpm".', 'Put text with spaces in quotes. '],
       [['memo', 'add', '- tabs'], '`teddy memo add` reads "- tabs" as an option.', 'Put -- before it. '],
       [['session', 'context', '--why', ''], '--why needs a path.', '--why src/app.ts'],
       [['memo', 'add'], 'An argument or option is missing: `teddy memo add <fact>`.', 'teddy memo add --help'],
-      [['frob', '--help'], 'There is no command `teddy frob`.', 'teddy --help'],
-      [['--frob'], 'There is no option --frob.', 'teddy --help'],
+      [['frob', '--help'], 'There is no command `teddy frob`.', 'teddy help all'],
+      [['--frob'], 'There is no option --frob.', 'teddy help all'],
       [['session', 'plan', '--frob'], '`teddy plan` has no option --frob.', 'teddy plan --help'],
       [['session', 'push', '--remote', 'origin'], '`teddy push` has no option --remote.', 'as a separate word'],
       [['session', 'sync', '--remote=x'], '`teddy sync` has no option --remote.', 'as a separate word'],
@@ -246,7 +264,8 @@ describe('wrong usage', () => {
 slowTest('a command that is nearly there is offered, and none that is far', async () => {
   const offered = async (...args: string[]) =>
     /Did you mean `(.*?)`\?/.exec((await runTeddy(args, { cwd: project.repo.root })).stderr)?.[1];
-  expect(await offered('undo', '02')).toBe('teddy undo');
+  expect(await offered('sweep')).toBe('teddy capture sweep');
+  expect(await offered('lsit')).toBe('teddy list');
   expect(await offered('lst')).toBe('teddy list');
   expect(await offered('session', 'pln')).toBe('teddy plan');
   expect(await offered('session', 'exec')).toBe('teddy execute');
@@ -255,6 +274,33 @@ slowTest('a command that is nearly there is offered, and none that is far', asyn
   expect(await offered('memo', 'lst')).toBe('teddy memo list');
   for (const far of [['frobnicate'], ['session', 'frob'], ['memo', '--frob']])
     expect(await offered(...far), far.join(' ')).toBeUndefined();
+});
+
+slowTest('a word that people type for a command is understood, also in a group and after session', async () => {
+  const hints = async (...args: string[]) =>
+    /Did you mean `(.*?)`\?/.exec((await runTeddy(args, { cwd: '/' })).stderr)?.[1];
+  for (const [typed, meant] of [
+    ['revert', 'undo'],
+    ['merge', 'land'],
+    ['commit', 'land'],
+    ['apply', 'execute'],
+    ['start', 'new'],
+    ['checkout', 'new'],
+    ['remove', 'delete'],
+    ['setup', 'init'],
+    ['tutorial', 'help tour'],
+    ['docs', 'help topics'],
+    ['version', '--version'],
+    ['memo new', 'memo add'],
+    ['memo rm', 'memo remove'],
+    ['capture remove', 'capture uninstall'],
+    ['write abort', 'write cancel'],
+    ['session revert', 'undo'],
+  ] as const)
+    expect(await hints(...typed.split(' ')), typed).toBe(`teddy ${meant}`);
+  const words = new Set(paths.flatMap((path) => path.split(' ')));
+  for (const name of Object.keys(otherWords))
+    if (!name.startsWith('-')) expect(words, name).toContain(name.split(' ')[0]);
 });
 
 test('a short form is the command of session by the same name: its result, its help and its errors', async () => {

@@ -37,6 +37,7 @@ test('files are offered where a file is taken, and only there', async () => {
 test('commands and groups are offered with what they are for', async () => {
   expect(await ask('mem')).toContain('memo\tfacts that teddy tells every session in this repository\n');
   expect(await ask('session', 'la')).toMatch(/^land\t/);
+  expect(await ask('help', 'to')).toMatch(/^topics\t/);
 });
 
 test('a shell that is not known is refused with those that are', async () => {

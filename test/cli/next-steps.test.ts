@@ -86,6 +86,13 @@ test('teddy alone is status, which says where one is, off the line as well', asy
   expect(await project.ok('status')).toContain(`Next: git switch teddy/${session}\n`);
 });
 
+test('teddy alone names the commands to begin with until there is a session', async () => {
+  project = await openMemoryTeddy();
+  const help = await project.ok('help');
+  expect(await project.ok()).toBe(`${help}\n${await project.ok('status')}`);
+  expect(JSON.parse(await project.ok('--json'))).toMatchObject({ schema: 'teddy.status/1' });
+});
+
 test('a branch that is not switched to is named', async () => {
   project = await openMemoryTeddy();
   const session = await project.begin('main-one');

@@ -57,7 +57,7 @@ test('the compiler asks for no other change', () => compileGrown(dir));
 test('an added command is run, helped, listed and completed, with its option and its error', async () => {
   expect(await teddy('frobnicate', 'a', '--often', '3')).toMatchObject({ stdout: 'a 3\n', code: 0 });
   expect((await teddy('frobnicate', '--help')).stdout).toContain('--often <n>');
-  expect((await teddy('--help')).stdout).toMatch(/teddy frobnicate <file> +frobnicate a file/);
+  expect((await teddy('help', 'all')).stdout).toMatch(/teddy frobnicate <file> +frobnicate a file/);
   expect((await teddy('complete', '--', 'frob')).stdout).toContain('frobnicate');
   expect((await teddy('complete', '--', 'frobnicate', '--of')).stdout).toContain('--often');
   expect(await teddy('frobnicate')).toMatchObject({ code: 2 });

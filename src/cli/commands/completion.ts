@@ -78,8 +78,9 @@ export async function completeWords(context: CliContext, pages: CommandPage[]): 
   const long = pages.flatMap((page) =>
     page.group === 'session' ? [{ ...page, path: page.path.replace('teddy', 'teddy session') }] : [],
   );
+  const explained = new Set(['all', 'topics', ...[...pages, ...long].map(({ path }) => path.split(' ')[1] ?? '')]);
   let takesFile = false;
-  const offered = { sessions, offerFiles: () => void (takesFile = true) };
+  const offered = { sessions, explained, offerFiles: () => void (takesFile = true) };
   for (const page of [...pages, ...long]) describeCommand(root, page, offered);
   const words = context.words.slice(context.words[1] === '--' ? 2 : 1);
   const output = collectOutput(() => root.parse(words));
@@ -91,7 +92,7 @@ export async function completeWords(context: CliContext, pages: CommandPage[]): 
 function describeCommand(
   root: RootCommand,
   { path, options, parameters, description }: CommandPage,
-  { sessions, offerFiles }: { sessions: string[]; offerFiles: () => void },
+  { sessions, explained, offerFiles }: { sessions: string[]; explained: Set<string>; offerFiles: () => void },
 ): void {
   const name = path.split(' ').slice(1).join(' ');
   // The tab package finds `teddy plan` only if `session` exists.
@@ -116,6 +117,7 @@ function describeCommand(
       offer(completes),
       parameters.some(({ isRest }) => isRest),
     );
+  if (name === 'help') command.argument('name', (complete) => explained.forEach((one) => complete(one, 'help')));
   if (name === 'completion')
     command.argument('shell', (complete) => shells.forEach((shell) => complete(shell, 'shell')));
 }

@@ -1,38 +1,68 @@
-/** Help for words that are not a command by themselves: `teddy --help`, and each group, such as `teddy session`. */
+/** Help for people: the handful of commands to begin with, the commands of a group, and the pages of `docs/`. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findPackage } from '../../app.ts';
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports/project.ts';
 import type { CommandPage } from '../command-page.ts';
-import { toPhrase, withParameters } from '../command-help.ts';
+import { helpWidth, toPhrase, toRow, withParameters } from '../command-help.ts';
 import { wrap } from '../render/cut-to-width.ts';
+import { openHere, parameters, TeddyCommand, type Terminal, terminalNotices, usage } from '../teddy-command.ts';
 
-const coreLoopRows = `teddy: work with an AI on a code base, one commit for every step
+type Rows = [usage: string, text: string][];
 
-The core loop
-  teddy new <name>                  start a session and switch to its branch
-  teddy plan -m <message>           say what you want; the answer is a plan
-  teddy execute                     run the plan; asks before each action
-  teddy land                        commit its code to the branch it began on
-  teddy status                      show where you are, and what to do next;
-                                    \`teddy\` alone does the same
-  teddy why <file>:<line>           show who asked for this line, and why
-  teddy blame <file>                show the same for all lines of a file
-`;
+/** `teddy --help`: the commands of the first week. Everything else is in `teddy help all`. */
+const firstCommands: [heading: string, rows: Rows][] = [
+  [
+    'The core loop',
+    [
+      ['teddy new <name>', 'start a session and switch to its branch'],
+      ['teddy plan -m <message>', 'say what you want; the answer is a plan'],
+      ['teddy execute', 'run the plan; asks before each action'],
+      ['teddy land', 'commit its code to the branch it began on'],
+    ],
+  ],
+  [
+    'Look',
+    [
+      ['teddy status', 'show where you are, and what to do next; `teddy` alone does the same'],
+      ['teddy list', 'list all sessions, newest first'],
+      ['teddy show [turn]', 'show a turn: message, plan, outcome and diff'],
+      ['teddy view', "open a session's live page in a browser"],
+      ['teddy why <file>:<line>', 'show who asked for this line, and why'],
+    ],
+  ],
+  [
+    'Go on',
+    [
+      ['teddy chat', 'talk with the model, which can use tools with your approval'],
+      ['teddy undo [turn]', "undo a turn's code changes, as one more step"],
+      ['teddy push', 'send a session to a remote'],
+    ],
+  ],
+  [
+    'Set up',
+    [
+      ['teddy init', 'set up what all sessions in a repository share'],
+      ['teddy capture install', 'record Claude Code, Codex and other agents as sessions'],
+    ],
+  ],
+];
 
 /** The title of each group, and a note printed after its commands. */
 const groups: Record<string, { title: string; note?: string }> = {
   session: { title: 'work with a model, turn by turn, on a branch teddy/<session>' },
   memo: {
     title: 'facts that teddy tells every session in this repository',
-    note: `They are in memos.yaml on teddy/global: \`teddy global edit memos.yaml\` opens it.
-A plan may propose facts too; teddy asks you about each.`,
+    note: 'They are in memos.yaml on teddy/global: `teddy global edit memos.yaml` opens it. A plan may propose facts too; teddy asks you about each.',
   },
   global: {
     title: 'files that all sessions share, on the branch teddy/global',
-    note: `The files are global.context, agents/<name>.md (an agent of your own; save it
-empty to remove it) and memos.yaml.`,
+    note: 'The files are global.context, agents/<name>.md (an agent of your own; save it empty to remove it) and memos.yaml.',
   },
   worktree: {
     title: 'linked work trees, for several sessions side by side',
-    note: `\`teddy new\`, \`plan\` and \`execute\` create them with --worktree;
-\`teddy list --all\` shows where each session is checked out.`,
+    note: '`teddy new`, `plan` and `execute` create them with --worktree; `teddy list --all` shows where each session is checked out.',
   },
   write: {
     title: 'large files as plain text, checked, and committed once',
@@ -40,30 +70,85 @@ empty to remove it) and memos.yaml.`,
   },
   capture: {
     title: 'sessions of Claude Code, Codex and others, as branches',
-    note: `Each agent calls a hook that records the call; teddy then reads the agent's log.
-Nothing leaves this machine unless you push it.`,
+    note: "Each agent calls a hook that records the call; teddy then reads the agent's log. Nothing leaves this machine unless you push it.",
   },
   ci: {
     title: 'checks for a build server',
-    note: 'See docs/ci.md for configuration files for GitHub Actions and other servers.',
+    note: '`teddy help ci.md` shows configuration files for GitHub Actions and other servers.',
   },
   hooks: {
     title: 'git hooks for sessions',
-    note: `They name the session and turn in your own commits, verify pushes, and report
-where you are in a session. \`teddy doctor\` reports which are installed.`,
+    note: 'They name the session and turn in your own commits, verify pushes, and report where you are in a session. `teddy doctor` reports which are installed.',
   },
 };
 
 const coreLoop = ['new', 'plan', 'execute', 'land'].map((name) => `teddy ${name}`);
-const [column, width] = [36, 80];
 
-/** Returns null when the words name neither teddy itself nor a group. Calls `listCommands` to get a group's commands. */
+export class HelpCommand extends TeddyCommand {
+  static override usage = usage({
+    category: 'Set up',
+    description: 'Explain a command, list the commands of a group, or print a page about a topic.',
+    details: `
+      Without words, it names the commands to begin with. \`all\` lists every command, and \`topics\` lists the pages. If
+      a command and a page have the same name, it explains the command, and \`review.md\` names the page. On a terminal, long texts go through the pager.
+
+      Exit codes: 0 done; 2 no such command, group or topic.
+    `,
+    examples: [
+      ['Explain a command', '$0 help plan'],
+      ['List the commands that work with a session', '$0 help session'],
+      ['Read about plans', '$0 help plans'],
+      ['List the pages', '$0 help topics'],
+    ],
+  });
+
+  words = parameters('command, group or topic');
+
+  protected async run(terminal: Terminal): Promise<number> {
+    const text = (await this.context.help?.(this.words, helpWidth(terminal))) ?? '';
+    if (this.json) this.printJson(terminal, 'help', { text });
+    else if (terminal.isOutputTty) await this.pageAnywhere(terminal, text);
+    else terminal.print(text);
+    return 0;
+  }
+
+  /** Uses the repository's pager if there is a repository, and always shows the text. */
+  private async pageAnywhere(terminal: Terminal, text: string): Promise<void> {
+    const quiet = { ...terminalNotices(terminal), warn: () => undefined };
+    const project: Project | null = await openHere(terminal, quiet, 'always').catch((error: unknown) => {
+      if (error instanceof TeddyError) return null;
+      throw error;
+    });
+    await this.page(terminal, project, text);
+    await project?.repository.close();
+  }
+}
+
+interface HelpSource {
+  listCommands(): Promise<readonly CommandPage[]>;
+  /** The executable; its package contains the pages. */
+  main: string;
+  width: number;
+}
+
+/**
+ * Returns the text that `teddy help` prints for the words: for none, the first commands; otherwise every command, the
+ * topics, a group or a page. Returns null when there is nothing with this name.
+ */
+export async function findHelp(words: readonly string[], source: HelpSource): Promise<string | null> {
+  const name = words.join(' ');
+  if (name === '' || name === 'help') return renderSummary(source.width);
+  if (name === 'all') return renderAll(await source.listCommands(), source.width);
+  if (name === 'topics') return renderTopics(source);
+  return (await findGroupHelp(words, source)) ?? findPage(name, source);
+}
+
+/** Returns null when the words do not name a group. */
 export async function findGroupHelp(
   words: readonly string[],
-  listCommands: () => Promise<readonly CommandPage[]>,
+  { listCommands, width }: Omit<HelpSource, 'main'>,
 ): Promise<string | null> {
   const name = words.join(' ');
-  if (name === '' || name === 'help') return renderSummary(await listCommands());
   const group = Object.hasOwn(groups, name) ? groups[name] : undefined;
   if (group === undefined) return null;
   const pages = (await listCommands()).filter((page) => page.group === name);
@@ -73,44 +158,102 @@ export async function findGroupHelp(
   const categories = [...new Set(others.map(headingOf))];
   const parts = categories.map((one) => [one, others.filter((page) => headingOf(page) === one)] as const);
   const all = core.length === 0 ? parts : ([['The core loop', core], ...parts] as const);
-  return [
-    `teddy ${name}: ${group.title}\n`,
-    ...all.flatMap(([heading, rows]) => [...(all.length > 1 ? [heading] : []), ...rows.map(renderRow)]),
-    ...(group.note === undefined ? [] : [`\n${group.note}`]),
-    `\n\`teddy ${name} <command> --help\` explains a command.\n`,
-  ].join('\n');
+  return toText(
+    wrap(`teddy ${name}: ${group.title}`, width),
+    ...all.map(([heading, rows]) => [
+      ...(all.length > 1 ? [heading] : []),
+      ...rows.flatMap((page) => renderRow(page, width)),
+    ]),
+    group.note === undefined ? [] : wrap(group.note, width),
+    wrap(`\`teddy help ${name === 'session' ? '' : `${name} `}<command>\` explains a command.`, width),
+  );
 }
 
-/** Renders `teddy --help`: the core loop, the groups with their commands' names, and all other commands. */
-export function renderSummary(pages: readonly CommandPage[]): string {
-  const toGroup = ([name, { title }]: [string, { title: string }]) => {
-    const words = pages.flatMap(({ path, group }) =>
-      group === name ? [path.split(' ')[name === 'session' ? 1 : 2] ?? ''] : [],
-    );
-    return toRow(`teddy ${name} ...`, `${title}: ${[...new Set(words)].join(', ')}`);
-  };
-  const isOther = ({ path, group }: CommandPage) => group === '' && !coreLoopRows.includes(`\n  ${path} `);
-  return [
-    coreLoopRows,
-    'Groups',
-    ...Object.entries(groups).map(toGroup),
-    '\nOthers',
-    ...pages.filter(isOther).map(renderRow),
-    '\n`teddy <group> --help` lists the commands of a group,',
-    '`teddy <command> --help` explains one. Plain git works on everything too:',
-    'git log teddy/<session>, git show, git diff.\n',
-  ].join('\n');
+function renderSummary(width: number): string {
+  const names = Object.keys(groups).join(', ');
+  return toText(
+    wrap('teddy: work with an AI on a code base, one commit for every step', width),
+    ...firstCommands.map(([heading, rows]) => [heading, ...rows.flatMap(([name, text]) => toRow(name, text, width))]),
+    [
+      ...wrap('`teddy help <command>` explains a command, and `teddy help all` lists every command.', width),
+      ...wrap(`\`teddy help <group>\` lists a group's commands: ${names}.`, width),
+      ...wrap('`teddy help topics` lists pages to read, such as `teddy help tour`.', width),
+      ...wrap('Plain git works on everything too, such as `git show` and `git diff`.', width),
+    ],
+  );
 }
 
-function renderRow(page: CommandPage): string {
-  return toRow(withParameters(page), toPhrase(page.description ?? ''));
+function renderAll(pages: readonly CommandPage[], width: number): string {
+  const ofGroup = (name: string) => pages.filter(({ group }) => group === name);
+  return toText(
+    wrap('Every command', width),
+    ...Object.entries(groups).map(([name, { title }]) => [
+      ...wrap(`${name}: ${title}`, width),
+      ...ofGroup(name).flatMap((page) => renderRow(page, width)),
+    ]),
+    ['Others', ...ofGroup('').flatMap((page) => renderRow(page, width))],
+    wrap('`teddy help <command>` explains a command.', width),
+  );
 }
 
-function toRow(usage: string, description: string): string {
-  const text = wrap(description, width - column).join(`\n${' '.repeat(column)}`);
-  return usage.length < column - 3
-    ? `  ${usage.padEnd(column - 2)}${text}`
-    : `  ${usage}\n${' '.repeat(column)}${text}`;
+function renderRow(page: CommandPage, width: number): string[] {
+  return toRow(withParameters(page), toPhrase(page.description ?? ''), width);
+}
+
+/** Joins blocks of lines with an empty line between them. */
+function toText(...blocks: string[][]): string {
+  const shown = blocks.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
+  return `${shown.join('\n\n')}\n`;
+}
+
+/** Lists the pages that came with this installation, each with its title and the words that print it. */
+async function renderTopics({ listCommands, main, width }: HelpSource): Promise<string> {
+  const [pages, known] = await Promise.all([readPages(main), listCommands()]);
+  const isTaken = (name: string) => Object.hasOwn(groups, name) || known.some(({ path }) => path === `teddy ${name}`);
+  const rows = pages.map(({ name, text }) => {
+    const title = /^# (.+)$/m.exec(text)?.[1] ?? '';
+    return toRow(`teddy help ${isTaken(name) ? `${name}.md` : name}`, title, width);
+  });
+  return toText(['Pages to read', ...rows.flat()]);
+}
+
+/** A page is printed as it is, except that lines of prose fit on a terminal. */
+async function findPage(name: string, { main, width }: HelpSource): Promise<string | null> {
+  const page = (await readPages(main)).find((one) => one.name === name.replace(/\.md$/, ''));
+  return page === undefined ? null : reflow(page.text, width);
+}
+
+async function readPages(main: string): Promise<{ name: string; text: string }[]> {
+  const directory = join(await findPackage(main), 'docs');
+  const names = (await readdir(directory)).filter((name) => name.endsWith('.md')).toSorted();
+  return Promise.all(
+    names.map(async (name) => ({
+      name: name.slice(0, -'.md'.length),
+      text: await readFile(join(directory, name), 'utf8'),
+    })),
+  );
+}
+
+/** Wraps paragraphs and items of lists at words. Code, tables and headings stay as they are. */
+export function reflow(markdown: string, columns: number): string {
+  const blocks: { text: string; isProse: boolean }[] = [];
+  let isCode = false;
+  for (const line of markdown.split('\n')) {
+    const isFence = /^ *```/.test(line);
+    const isProse = !isCode && !isFence && /^ *[^\s#|<]/.test(line);
+    if (isFence) isCode = !isCode;
+    const last = blocks.at(-1);
+    if (isProse && last?.isProse === true && !/^ *(?:[-*]|\d+\.) /.test(line)) last.text += ` ${line.trim()}`;
+    else blocks.push({ text: line, isProse });
+  }
+  return blocks.flatMap(({ text, isProse }) => (isProse ? wrapBlock(text, columns) : [text])).join('\n');
+}
+
+/** Further lines stand below the item's first word. */
+function wrapBlock(text: string, columns: number): string[] {
+  const [lead = ''] = /^ *(?:(?:[-*]|\d+\.) +)?/.exec(text) ?? [];
+  const lines = wrap(text.slice(lead.length), columns - lead.length);
+  return lines.map((line, at) => `${at === 0 ? lead : ' '.repeat(lead.length)}${line}`);
 }
 
 /** The first line of a group's help, without the group's name. */

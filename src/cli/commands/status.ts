@@ -6,6 +6,7 @@ import type { FailedOutcome, Status } from '../../workflow/review/read-status.ts
 import { hookSource, openAgentSetup, openCapture } from '../../app.ts';
 import type { BrokenHook } from '../../workflow/hooks/check.ts';
 import type { RecentCapture } from '../../workflow/capture/capture.ts';
+import { helpWidth } from '../command-help.ts';
 import { TeddyCommand, type Terminal, usage } from '../teddy-command.ts';
 import { countOf } from '../../session/spending/describe-spending.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
@@ -76,18 +77,24 @@ interface CapturedStatus {
   captureWarnings: string[];
 }
 
-/** `teddy` without a command: shows the status, or the help outside a repository. */
+/** `teddy` without a command: shows the status, and the commands to begin with where there is no session yet. */
 export class BareTeddyCommand extends StatusCommand {
   static override paths = [Command.Default];
   static override usage = undefined as never;
 
   protected override run(terminal: Terminal): Promise<number> {
     return this.withProjectIfAny(terminal, async (project) => {
-      if (project !== null) return this.show(terminal, project);
-      terminal.print((await this.context.help?.()) ?? '');
-      return 0;
+      const isNew = project === null || (!this.json && (await hasNoSession(project)));
+      const help = isNew ? await this.context.help?.([], helpWidth(terminal)) : undefined;
+      if (help !== undefined) terminal.print(project === null ? help : `${help}\n`);
+      return project === null ? 0 : this.show(terminal, project);
     });
   }
+}
+
+async function hasNoSession(project: Project): Promise<boolean> {
+  const { listMainLines } = await import('../../session/lines/main-lines.ts');
+  return (await listMainLines(project, { archived: true })).length === 0;
 }
 
 function renderStatus(

@@ -38,16 +38,18 @@ export function nearestName<Name extends string>(wanted: string, names: readonly
 // No name is longer, and the work grows with the square of the length.
 const maxLength = 60;
 
-/** Computes the Levenshtein distance. */
+/** Computes the Levenshtein distance; two neighbouring letters in the wrong order, `lsit`, count as one mistake. */
 function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  let [before, row]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, at) => at)];
   for (const [line, letter] of [...a].entries()) {
     const next = [line + 1];
     for (const [at, other] of [...b].entries()) {
       const replaced = (row[at] ?? 0) + (letter === other ? 0 : 1);
-      next.push(Math.min(replaced, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
+      const isSwapped = line > 0 && at > 0 && letter === b[at - 1] && a[line - 1] === other;
+      const swapped = isSwapped ? (before[at - 1] ?? 0) + 1 : replaced;
+      next.push(Math.min(replaced, swapped, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
     }
-    row = next;
+    [before, row] = [row, next];
   }
   return row[b.length] ?? 0;
 }

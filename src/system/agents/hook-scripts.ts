@@ -6,9 +6,14 @@ import type { MessageFile } from '../../ports/git.ts';
 import { replaceDurably } from '../../disk/durable-file.ts';
 import { errorReason } from '../../disk/system-error.ts';
 
+/** Returns the directory of the package that the executable belongs to. */
+export async function findPackage(program: string): Promise<string> {
+  return join(dirname(await realpath(program).catch(() => program)), '..');
+}
+
 /** `program` is the executable; its package also contains the scripts. Throws FILE_NOT_FOUND. */
 export async function readHookScript(program: string, name: string): Promise<string> {
-  const path = join(dirname(await realpath(program).catch(() => program)), '..', 'hooks', name);
+  const path = join(await findPackage(program), 'hooks', name);
   return readFile(path, 'utf8').catch((error: unknown) => {
     const message = `teddy's hook ${name} cannot be read: ${errorReason(error)}.`;
     throw new TeddyError('FILE_NOT_FOUND', message, `It should be at ${path}. Reinstall teddy.`, { cause: error });
