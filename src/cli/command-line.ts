@@ -198,6 +198,7 @@ export const otherWords: Record<string, string> = {
   models: 'providers keys login',
   doctor: 'fix repair diagnose health clean gc prune',
   serve: 'server api http listen',
+  demo: 'example try sample',
   '--version': 'version',
   'help topics': 'docs manual man documentation readme',
   'help tour': 'tutorial guide learn tour',

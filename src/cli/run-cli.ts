@@ -96,6 +96,7 @@ const commands: Record<string, () => Promise<Command>> = {
   serve: async () => (await import('./commands/serve.ts')).ServeCommand,
   mcp: async () => (await import('./commands/mcp.ts')).McpCommand,
   doctor: async () => (await import('./commands/doctor.ts')).DoctorCommand,
+  demo: async () => (await import('./commands/demo.ts')).DemoCommand,
   help: async () => (await import('./commands/help.ts')).HelpCommand,
 };
 

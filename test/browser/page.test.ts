@@ -12,11 +12,11 @@ import { renderList } from '../../src/page/render-list.ts';
 import { renderSessionPage } from '../../src/page/render-page.ts';
 import { findPageSource, readPage } from '../../src/workflow/page/read-page.ts';
 import { given } from '../support/given.ts';
-import { bundleDemo } from '../support/bundle-demo.ts';
 import { hasChromium, openChromium, type OpenedPage, type TestBrowser } from '../support/chromium.ts';
 import { type MemoryProject } from '../support/memory-repository.ts';
 import { pageTurn, sessionPage, sha256, whole } from '../support/page-values.ts';
 import { recordedSession } from '../support/recorded-session.ts';
+import { teddyPath } from '../support/teddy-path.ts';
 import { scriptedModel } from '../support/scripted-model.ts';
 import { command, create, planOf, run, say } from '../support/turns.ts';
 
@@ -58,12 +58,10 @@ afterAll(async () => {
   if (directory !== undefined) await rm(directory, { recursive: true, force: true });
 });
 
-/** With one window open and another one for each project, nothing is shared with the demo's own test. */
+/** In a directory of its own: nothing is shared with the demo's own test. */
 async function playDemo(): Promise<string> {
-  const bundle = join(root, 'dist', 'demo-for-browser.js');
-  await bundleDemo(bundle);
   const env = { ...process.env, TMPDIR: directory, TZ: 'UTC' };
-  const { stdout } = await promisify(execFile)(process.execPath, [bundle], { env }).finally(() => rm(bundle));
+  const { stdout } = await promisify(execFile)(process.execPath, [teddyPath, 'demo'], { env });
   return /^(file:\/\/\S+\.html)$/m.exec(stdout)?.[1] ?? '';
 }
 

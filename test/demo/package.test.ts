@@ -1,8 +1,10 @@
 /** The package as users get it: packed, installed into an empty prefix without a network, and used. */
+import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { fetchNode, installPacked, playSession, type PackedTeddy } from '../support/packed-teddy.ts';
+import { fetchNode, installPacked, playDemo, playSession, type PackedTeddy } from '../support/packed-teddy.ts';
 
 let installed: PackedTeddy;
 
@@ -37,6 +39,22 @@ test('it comes with the licence of each bundled package', async () => {
   // Packages under the same terms share them.
   expect(text.match(/^\S+ \d\S*, \S/gm)?.length).toBeGreaterThan(30);
   expect(parts.filter((part) => part.length < 500)).toEqual([]);
+});
+
+test('the demo plays from the installed package, and what it suggests works as printed', async () => {
+  const { shown, tried, left } = await playDemo(installed);
+  expect(shown).toMatch(/^Done in .*: five turns on two lines, one failure, and the tests pass\.$/m);
+  expect(shown).toMatch(/^file:\/\/\/.*\/page\.html$/m);
+  expect(shown).toMatch(/^ {2}teddy why src\/ago\.js:15$/m);
+  expect(tried).toContain('"yesterday"');
+  expect(tried).toContain('CREATE');
+  expect(left).toEqual([]);
+});
+
+test('teddy help prints the pages of the installed package', async () => {
+  const call = async (...words: string[]) => (await promisify(execFile)(installed.executable, words)).stdout;
+  expect(await call('help', 'tour')).toMatch(/^# A five-minute tour\n/);
+  expect(await call('help', 'topics')).toContain('teddy help plans');
 });
 
 /** Each supported release of Node; those other than the tests' own come from the registry. */

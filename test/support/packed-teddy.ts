@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createPlan } from './teddy-project.ts';
@@ -68,6 +68,37 @@ export async function playSession({ executable }: PackedTeddy, node: string): Pr
   }
 }
 
+/** Reads the end of the demo's output: the project, the lines to try next, and the line that removes it all. */
+export function toDemoSteps(output: string): { directory: string; next: string[]; remove: string } {
+  const end = output.slice(output.lastIndexOf('\nTry next: '));
+  const next = end.split('\n').flatMap((line) => (line.startsWith('  ') ? [line.trim()] : []));
+  const remove = /^The project is kept\. To remove everything: (.+)$/m.exec(end)?.[1] ?? '';
+  return { directory: /^cd (\S+)$/.exec(next[0] ?? '')?.[1] ?? '', next, remove };
+}
+
+/** The demo, as somebody sees it who has just installed the package: its output, and that of its suggestions. */
+export async function playDemo({ executable }: PackedTeddy): Promise<{ shown: string; tried: string; left: string[] }> {
+  const temporary = await realpath(await mkdtemp(join(tmpdir(), 'teddy-package-')));
+  const own = Object.entries(process.env).filter(([name]) => !/^(?:npm_|OPENAI_|ANTHROPIC_)/.test(name));
+  const env = {
+    ...Object.fromEntries(own),
+    PATH: `${dirname(executable)}:${process.env['PATH']}`,
+    TMPDIR: temporary,
+    // Nothing answers there.
+    HTTPS_PROXY: 'http://127.0.0.1:9',
+    HTTP_PROXY: 'http://127.0.0.1:9',
+  };
+  try {
+    const { stdout: shown } = await run('teddy', ['demo'], { cwd: temporary, env });
+    const { next, remove } = toDemoSteps(shown);
+    const { stdout: tried } = await run('sh', ['-ec', next.join('\n')], { cwd: temporary, env });
+    await run('sh', ['-ec', remove], { cwd: temporary, env });
+    return { shown, tried, left: await readdir(temporary) };
+  } finally {
+    await rm(temporary, { recursive: true });
+  }
+}
+
 /** Another release of Node, from npm, or the reason why it is unavailable. */
 export async function fetchNode(release: number): Promise<{ path: string } | { reason: string }> {
   // The package `node` would choose this one, by a script.
@@ -88,7 +119,7 @@ export async function fetchNode(release: number): Promise<{ path: string } | { r
 async function listPackages(modules: string): Promise<string[]> {
   const found = await readdir(modules, { recursive: true });
   return found
-    .filter((path) => /(?:^|\/)package\.json$/.test(path))
+    .filter((path) => /(?:^|\/node_modules\/)(?:@[^/]+\/)?[^/]+\/package\.json$/.test(path))
     .map((path) => path.replace(/\/?package\.json$/, ''));
 }
 

@@ -43,6 +43,7 @@ const firstCommands: [heading: string, rows: Rows][] = [
   [
     'Set up',
     [
+      ['teddy demo', 'watch a whole session in a temporary directory; no key, no network'],
       ['teddy init', 'set up what all sessions in a repository share'],
       ['teddy capture install', 'record Claude Code, Codex and other agents as sessions'],
     ],

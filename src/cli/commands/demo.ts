@@ -1,0 +1,300 @@
+/** Plays a whole session in a temporary directory, so that people see what teddy does before they decide anything. */
+import { spawn } from 'node:child_process';
+import { cp, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { findPackage, hookSource } from '../../app.ts';
+import { TeddyError } from '../../errors.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
+import { openBrowser } from '../ask/open-page.ts';
+import { option, TeddyCommand, type Terminal, usage, withInterrupt } from '../teddy-command.ts';
+import type { CliContext } from '../context.ts';
+
+interface Step {
+  /** The explanation that the reader gets first. */
+  say: string;
+  /** One line for `sh`; `teddy` in it is this executable. */
+  line: string;
+  /** 0 if not given. */
+  exitCode?: number;
+  /** Shows only this many lines from the beginning, and the last few. */
+  maxLines?: number;
+}
+
+interface Stage {
+  terminal: Terminal;
+  signal: AbortSignal;
+  /** The directory in which the lines run. */
+  directory: string;
+  /** The complete environment of the lines. */
+  env: Record<string, string>;
+  /** False when nothing is shown until the end. */
+  isShown: boolean;
+}
+
+const recording = '--recording ../answers';
+const messages = {
+  first: 'One of the tests fails. Find out why, and fix it.',
+  second: 'Say weeks as well.',
+  branch: 'Say weeks as well, but let Intl.RelativeTimeFormat write the words.',
+  third: 'One day ago should read "yesterday".',
+  fourth: 'Read the report, and put it right.',
+};
+
+const story: Step[] = [
+  {
+    say: 'A small project in a git repository. One of its tests fails.',
+    line: 'node --test --test-reporter=spec',
+    exitCode: 1,
+    maxLines: 6,
+  },
+  {
+    say: 'A session is a branch. It starts from where you are, and your files do not change.',
+    line: 'teddy new fix-ago',
+  },
+  { say: 'The model sees the README and the files that you add.', line: 'teddy context add src test' },
+  {
+    say: 'What the model will see next, with the tokens of each file and the line in the list that added it.',
+    line: 'teddy context',
+  },
+  {
+    say: 'Say what you want. Your message and the answer, a plan, each become a commit.',
+    line: `teddy plan -m '${messages.first}' ${recording}`,
+  },
+  {
+    say: 'Run it. -y approves every action; without -y, teddy asks about each. The report and the code change are one commit.',
+    line: 'teddy execute -y',
+  },
+  {
+    say: 'The second turn. Its plan also proposes a memo: a fact for all sessions, which you approve separately.',
+    line: `teddy plan -m '${messages.second}' ${recording}`,
+    maxLines: 12,
+  },
+  { say: 'Run it, and take the memo.', line: 'teddy execute -y --memos=yes', maxLines: 8 },
+  {
+    say: 'Another attempt at turn 02, from the same code and the same context, on its own branch.',
+    line: `teddy branch 02 -m '${messages.branch}' ${recording}`,
+    maxLines: 12,
+  },
+  { say: 'Run that one too.', line: 'teddy execute -y', maxLines: 8 },
+  { say: 'The branch continues with turn 03.', line: `teddy plan -m '${messages.third}' ${recording}`, maxLines: 12 },
+  {
+    say: 'This time an action fails. The rest is skipped, and the exit code is 1.',
+    line: 'teddy execute -y',
+    exitCode: 1,
+    maxLines: 18,
+  },
+  {
+    say: 'Its report is a file in the commit: pure YAML, for people and for programs.',
+    line: "grep -A 14 'index: 3' .teddy/sessions/*/03/report.md",
+  },
+  {
+    say: 'The next request contains that report, so the model knows about it.',
+    line: `teddy plan -m '${messages.fourth}' ${recording}`,
+    maxLines: 15,
+  },
+  { say: 'Run it.', line: 'teddy execute -y', maxLines: 18 },
+  { say: 'The tests pass.', line: 'node --test --test-reporter=spec', maxLines: 6 },
+  { say: 'What teddy knows about all this ...', line: 'teddy list' },
+  {
+    say: '... is what git knows: one commit for each step. The branch starts where turn 02 began.',
+    line: "git log --graph --oneline --branches='teddy/2*' main",
+  },
+  {
+    say: 'A report commit contains both the outcome and the code change.',
+    line: 'git show --stat --format=medium HEAD',
+  },
+  {
+    say: 'The whole session as one page, which a browser can show without teddy and without the network.',
+    line: 'teddy export --html ../page.html',
+  },
+  {
+    say: 'Anyone who has the repository can check the page against it.',
+    line: 'teddy verify --page ../page.html',
+  },
+];
+
+export class DemoCommand extends TeddyCommand {
+  static override usage = usage({
+    category: 'Set up',
+    description: 'Watch a whole session in a temporary directory; no key and no network are needed.',
+    details: `
+      The demo makes a small project and works through a session: five turns, one tried in two ways, and one that fails
+      and is then fixed. The model's answers come from a recording in the package; the commands, the tests and the
+      commits are real. It takes a few seconds, and changes nothing outside its directory.
+
+      At the end, it opens the session's page in a browser, or prints the address if there is no terminal or no display.
+      It keeps the directory for you, and says how to remove it. Ctrl-C ends the demo and removes the directory.
+
+      Exit codes: 0 done; 1 a step had another result than recorded.
+    `,
+    examples: [
+      ['Before you install anything', 'npx git-teddy demo'],
+      ['Without opening a browser', '$0 demo --no-open'],
+    ],
+  });
+
+  noOpen = option('--no-open', { describe: 'Print the address of the page without opening it.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return withInterrupt(terminal, 'teddy demo', async (signal) => {
+      const own = await realpath(await mkdtemp(join(tmpdir(), 'teddy-demo-')));
+      const env = toEnvironment(this.context);
+      const stage: Stage = { terminal, signal, directory: join(own, 'ago'), env, isShown: !this.json };
+      try {
+        await this.play(stage, own);
+      } catch (error) {
+        if (!signal.aborted) throw error;
+        await rm(own, { recursive: true });
+        throw new TeddyError('INTERRUPTED', 'You ended the demo; its directory has been removed.');
+      }
+      return 0;
+    });
+  }
+
+  private async play(stage: Stage, own: string): Promise<void> {
+    const { terminal, isShown } = stage;
+    const startMs = performance.now();
+    if (isShown) terminal.print(introduce(terminal, own));
+    await makeProject(stage, own, await findPackage(this.context.main));
+    for (const step of story) await runStep(stage, step);
+    const seconds = (performance.now() - startMs) / 1000;
+    const page = pathToFileURL(join(own, 'page.html')).href;
+    const next = listNext(stage.directory, await nameTeddy(this.context));
+    const remove = `rm -rf ${toShellWord(own)}`;
+    if (!isShown) return this.printJson(terminal, 'demo', { directory: stage.directory, page, next, remove });
+    const mayOpen = terminal.isOutputTty && terminal.isInteractive && !this.noOpen;
+    const isOpen = mayOpen && (await openBrowser(this.context, page));
+    const lines = [
+      '',
+      terminal.style(
+        'bold',
+        `Done in ${seconds.toFixed(1)} s: five turns on two lines, one failure, and the tests pass.`,
+      ),
+      '',
+      isOpen ? 'The page of this session is open in your browser:' : 'The page of this session, for your browser:',
+      page,
+      '',
+      'Try next: ask why a line is there, then try turn 04 again and approve it yourself.',
+      ...next.map((line) => `  ${line}`),
+      '',
+      `The project is kept. To remove everything: ${remove}`,
+    ];
+    terminal.print(`${lines.join('\n')}\n`);
+  }
+}
+
+/** Nothing from the user's own set-up reaches the demo: no key, no setting of git, teddy or npm. */
+function toEnvironment({ main, env }: CliContext): Record<string, string> {
+  const own = Object.entries(env).filter(
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined &&
+      !/^(?:GIT_|TEDDY_|OPENAI_|ANTHROPIC_|npm_|FORCE_COLOR$|NODE_EXTRA_CA_CERTS$|NODE_TEST_CONTEXT$)/i.test(entry[0]),
+  );
+  const { program } = hookSource(main, env);
+  return {
+    ...Object.fromEntries(own),
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_CONFIG_NOSYSTEM: '1',
+    DEMO_NODE: program.node,
+    DEMO_TEDDY: program.main,
+  };
+}
+
+function introduce(terminal: Terminal, own: string): string {
+  const lines = [
+    terminal.style('bold', 'teddy: a session from a failing test to a report, every step a commit'),
+    '',
+    "The model's answers are recorded. Everything else is real: the commands, the tests, the commits.",
+    `Nothing leaves this machine, and all of it is in ${own}.`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+async function makeProject(stage: Stage, own: string, root: string): Promise<void> {
+  const fixtures = join(root, 'fixtures', 'demo');
+  await mkdir(stage.directory);
+  await cp(join(fixtures, 'project'), stage.directory, { recursive: true });
+  await cp(join(fixtures, 'answers'), join(own, 'answers'), { recursive: true });
+  const quiet = { ...stage, isShown: false };
+  const commands = [
+    'git init --quiet --template= -b main',
+    "git config user.name 'Demo' && git config user.email demo@example.org",
+    "git add . && git commit --quiet -m 'Say how long ago something was'",
+  ];
+  for (const line of commands) await runStep(quiet, { say: '', line });
+}
+
+/** Throws ACTION_FAILED if the line ends with an exit code that the step does not expect. */
+async function runStep(stage: Stage, { say, line, exitCode: expected = 0, maxLines }: Step): Promise<void> {
+  const { terminal, isShown } = stage;
+  // Keeps the styles of git and teddy, which have made all other control characters visible.
+  const show = (text: string) => void (isShown && terminal.context.stdout.write(text));
+  show(`\n${say}\n${terminal.style('bold', `$ ${line}`)}\n`);
+  const { exitCode, output } = await runLine(stage, line, maxLines === undefined ? show : () => undefined);
+  if (maxLines !== undefined) show(shorten(terminal, output, maxLines));
+  if (exitCode !== 0) show(terminal.style('dim', `(exit code ${exitCode})\n`));
+  if (exitCode === expected) return;
+  const message = `A step of the demo ended with exit code ${exitCode} instead of ${expected}: ${line}`;
+  const shown = isShown ? '' : ` It printed: ${output.trim()}`;
+  throw new TeddyError('ACTION_FAILED', `${message}.${shown}`, `Its project is kept in ${stage.directory}.`);
+}
+
+// One pipe for both streams, so their lines keep their order. The colours are requested by flags: a variable such as
+// FORCE_COLOR would also reach the commands that a plan runs, and their reports.
+const prelude = `exec 2>&1
+teddy() { "$DEMO_NODE" "$DEMO_TEDDY" "$@" --color=$DEMO_COLOR; }
+git() { command git -c color.ui=$DEMO_COLOR "$@"; }
+`;
+
+async function runLine(
+  { terminal, signal, directory, env }: Stage,
+  line: string,
+  show: (text: string) => void,
+): Promise<{ exitCode: number; output: string }> {
+  signal.throwIfAborted();
+  const color = terminal.style('bold', '') === '' ? 'never' : 'always';
+  const child = spawn('sh', ['-c', `${prelude}${line}`], {
+    cwd: directory,
+    env: { ...env, DEMO_COLOR: color },
+    signal,
+  });
+  child.stdin.end();
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+    show(text);
+  });
+  // The output ends when everything that the line has started is over.
+  return new Promise((resolve, reject) => {
+    child.on('error', (error) => (signal.aborted ? undefined : reject(error)));
+    child.on('close', (code) => (signal.aborted ? reject(signal.reason) : resolve({ exitCode: code ?? 1, output })));
+  });
+}
+
+const lastLines = 4;
+
+function shorten(terminal: Terminal, output: string, maxLines: number): string {
+  const lines = output.trimEnd().split('\n');
+  const left = lines.length - maxLines - lastLines;
+  if (left <= 1) return `${lines.join('\n')}\n`;
+  const gap = terminal.style('dim', `... ${left} more lines ...`);
+  return `${[...lines.slice(0, maxLines), gap, ...lines.slice(-lastLines)].join('\n')}\n`;
+}
+
+/** Returns what the user types to call this teddy: a package runner's own PATH ends with it. */
+async function nameTeddy({ main, env }: CliContext): Promise<string> {
+  if (/\bgit-teddy\b/.test(env['npm_lifecycle_script'] ?? '') && env['npm_command'] === 'exec') return 'npx git-teddy';
+  const { program, isOnPath } = hookSource(main, env);
+  if (env['npm_config_user_agent'] === undefined && (await isOnPath())) return 'teddy';
+  return `${toShellWord(program.node)} ${toShellWord(program.main)}`;
+}
+
+function listNext(directory: string, teddy: string): string[] {
+  return [
+    `cd ${toShellWord(directory)}`,
+    `${teddy} why src/ago.js:15`,
+    `git switch -q -c my-attempt HEAD~3 && ${teddy} plan -m 'Put it right.' ${recording}`,
+  ];
+}
