@@ -219,7 +219,7 @@ describe.runIf(hasChromium)('the page', () => {
 
   test('shows the exact request: its sections are the log’s bytes', async () => {
     const { page } = await browser.open(demo);
-    const repository = demo.slice('file://'.length, -'.html'.length);
+    const repository = demo.replace(/^file:\/\/(.*)page\.html$/, '$1ago');
     const sections = await page.locator('#t01-context .request pre').allTextContents();
     const log = (await promisify(execFile)('git', ['show', 'HEAD:.teddy/sessions/'], { cwd: repository })).stdout;
     const [session = ''] = log.match(/\d{8}-[\w-]+/) ?? [];

@@ -53,7 +53,7 @@ test('the demo plays from the installed package, and what it suggests works as p
 
 test('teddy help prints the pages of the installed package', async () => {
   const call = async (...words: string[]) => (await promisify(execFile)(installed.executable, words)).stdout;
-  expect(await call('help', 'tour')).toMatch(/^# A five-minute tour\n/);
+  expect(await call('help', 'tour')).toMatch(/^# The tour\n/);
   expect(await call('help', 'topics')).toContain('teddy help plans');
 });
 
