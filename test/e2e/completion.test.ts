@@ -81,8 +81,8 @@ test.runIf(hasTerminal && existsSync(gitCompletion))(
       await run.waitFor('bash> ');
       await press('teddy plan --from answ\t', 'answer-of-mine.md ');
       await press('teddy import answ\t', 'answer-of-mine.md ');
-      await press('git teddy stat\t', 'git teddy status ');
-      await press('git -C . teddy session pl\t', 'git -C . teddy plan ');
+      await press('git teddy statu\t', 'git teddy status ');
+      await press('git -C . teddy session pl\t', 'git -C . teddy session plan ');
       await press(`git teddy land ${session.slice(0, 3)}\t`, `${session} `);
       await press('git teddy plan --from answ\t', 'answer-of-mine.md ');
       await run.play(['bash> ', 'exit\n']);

@@ -52,7 +52,7 @@ function splitHint(hint: string): string[][] {
 }
 
 /** Commands that need a terminal, or never end on their own. */
-const interactive = /^teddy (?:session chat|serve|write recover(?: \S+)?$)|--edit\b/;
+const interactive = /^teddy (?:(?:session )?chat|serve|write recover(?: \S+)?$)|--edit\b/;
 /**
  * A server outside the copy; a guide for a person; the ambiguous name of a command that may be refused; a command for a
  * person, printed to an agent.
@@ -61,7 +61,7 @@ const notForCopies = /--server |^hint: {2}(?:A person approves|By hand|The newes
 /** Not approved without a terminal; no model, or none that answers: the command itself was correct. */
 const accepted = new Set([0, 4, 5]);
 /** The command has finished its check, and reports its findings or an action's result. */
-const mayFind = /^teddy (?:session (?:verify|replay|execute|resume|show|sync|pull|push)|doctor|write)\b/;
+const mayFind = /^teddy (?:(?:session )?(?:verify|replay|execute|resume|show|sync|pull|push)|doctor|write)\b/;
 
 export interface CheckedHint {
   command: string;
