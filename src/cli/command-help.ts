@@ -19,7 +19,10 @@ export function renderCommandHelp(
   const lead = `${path}: `;
   const { own, common } = listOptions(page);
   const rows = [...own, ...common];
-  const widest = Math.max(...rows.map(([names]) => names.length));
+  const column = columnFor(
+    rows.map(([names]) => names),
+    width,
+  );
   const toExample = ([label, command]: readonly [string, string]) => [
     ...wrap(`# ${label.trim()}`, width - 2).map((line) => `  ${style('dim', line)}`),
     `  ${command}`,
@@ -30,23 +33,25 @@ export function renderCommandHelp(
       .replace(lead, style('bold', lead)),
     '',
     heading('Usage'),
-    ...toRow(`${withParameters(page)} [options]`, '', width),
+    ...toRow(`${withParameters(page)} [options]`, '', width, column),
     ...(details.trim() === '' ? [] : ['', wrapParagraphs(details, width)]),
     '',
     heading('Options'),
-    ...rows.flatMap(([names, text]) => toRow(names, text, width, widest + 4)),
+    ...rows.flatMap(([names, text]) => toRow(names, text, width, column)),
     ...(examples.length === 0 ? [] : ['', heading('Examples')]),
     ...examples.flatMap(toExample),
     '',
   ].join('\n');
 }
 
-/** The texts of lists begin in this column; in a narrow terminal, so that half of it is left for them. */
-const usualColumn = 36;
+/** Returns the column for the texts of a list: half of a narrow terminal is left for them. Longer names stand above. */
+export function columnFor(names: readonly string[], width: number): number {
+  const most = Math.min(36, Math.floor(width / 2));
+  return Math.max(20, ...names.map((name) => name.length + 4).filter((column) => column <= most));
+}
 
 /** Returns the lines of a row of two columns, both wrapped at words. A long name has its text below it. */
-export function toRow(name: string, text: string, width: number, wanted = usualColumn): string[] {
-  const column = Math.min(wanted, Math.floor(width / 2));
+export function toRow(name: string, text: string, width: number, column: number): string[] {
   const texts = text === '' ? [] : wrap(text, width - column);
   const isShort = name.length <= column - 4;
   const names = name.length + 2 <= width ? [name] : wrap(name, width - 6);

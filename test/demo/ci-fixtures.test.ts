@@ -85,7 +85,7 @@ test('a valid session passes in a bare clone: all branches, and those in a chang
   const tip = await project.repo.git('rev-parse', line);
   const change = await run(bare, [], { BASE: 'main', HEAD: line });
   expect(change).toMatchObject({ exitCode: 0, output: expect.stringContaining(`teddy replay ${tip}`) as string });
-  expect(change.output.match(/session verify/g)).toHaveLength(1);
+  expect(change.output.match(/teddy verify/g)).toHaveLength(1);
   const session = line.slice('teddy/'.length);
   expect(change.output).toContain(`\n${session} (${tip.slice(0, 10)}): nothing differs`);
   expect(all.output).toContain(`\n${line}: nothing differs`);

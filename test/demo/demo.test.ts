@@ -128,7 +128,8 @@ test('Ctrl-C ends it and removes its directory', async () => {
   let output = '';
   child.stdout.on('data', (piece: Buffer) => {
     output += piece.toString();
-    if (output.includes('$ teddy new')) child.kill('SIGINT');
+    // A second one would end it at once.
+    if (output.includes('$ teddy new') && !child.killed) child.kill('SIGINT');
   });
   expect(await new Promise((resolve) => child.on('close', resolve))).toBe(130);
   expect(readdirSync(temporary)).toEqual([]);

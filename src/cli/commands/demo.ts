@@ -53,10 +53,9 @@ const story: Step[] = [
     say: 'A session is a branch. It starts from where you are, and your files do not change.',
     line: 'teddy new fix-ago',
   },
-  { say: 'The model sees the README and the files that you add.', line: 'teddy context add src test' },
   {
-    say: 'What the model will see next, with the tokens of each file and the line in the list that added it.',
-    line: 'teddy context',
+    say: 'The model sees the README and the files that you add, each with its tokens.',
+    line: 'teddy context add src test',
   },
   {
     say: 'Say what you want. Your message and the answer, a plan, each become a commit.',

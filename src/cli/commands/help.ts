@@ -5,7 +5,7 @@ import { findPackage } from '../../app.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import type { CommandPage } from '../command-page.ts';
-import { helpWidth, toPhrase, toRow, withParameters } from '../command-help.ts';
+import { columnFor, helpWidth, toPhrase, toRow, withParameters } from '../command-help.ts';
 import { wrap } from '../render/cut-to-width.ts';
 import { openHere, parameters, TeddyCommand, type Terminal, terminalNotices, usage } from '../teddy-command.ts';
 
@@ -155,6 +155,7 @@ export async function findGroupHelp(
   const pages = (await listCommands()).filter((page) => page.group === name);
   const core = coreLoop.flatMap((path) => pages.find((page) => page.path === path) ?? []);
   const others = pages.filter((page) => !core.includes(page));
+  const column = columnFor(pages.map(withParameters), width);
   const headingOf = ({ category = '' }: CommandPage) => category.trim();
   const categories = [...new Set(others.map(headingOf))];
   const parts = categories.map((one) => [one, others.filter((page) => headingOf(page) === one)] as const);
@@ -163,7 +164,7 @@ export async function findGroupHelp(
     wrap(`teddy ${name}: ${group.title}`, width),
     ...all.map(([heading, rows]) => [
       ...(all.length > 1 ? [heading] : []),
-      ...rows.flatMap((page) => renderRow(page, width)),
+      ...rows.flatMap((page) => renderRow(page, width, column)),
     ]),
     group.note === undefined ? [] : wrap(group.note, width),
     wrap(`\`teddy help ${name === 'session' ? '' : `${name} `}<command>\` explains a command.`, width),
@@ -172,9 +173,16 @@ export async function findGroupHelp(
 
 function renderSummary(width: number): string {
   const names = Object.keys(groups).join(', ');
+  const column = columnFor(
+    firstCommands.flatMap(([, rows]) => rows.map(([name]) => name)),
+    width,
+  );
   return toText(
     wrap('teddy: work with an AI on a code base, one commit for every step', width),
-    ...firstCommands.map(([heading, rows]) => [heading, ...rows.flatMap(([name, text]) => toRow(name, text, width))]),
+    ...firstCommands.map(([heading, rows]) => [
+      heading,
+      ...rows.flatMap(([name, text]) => toRow(name, text, width, column)),
+    ]),
     [
       ...wrap('`teddy help <command>` explains a command, and `teddy help all` lists every command.', width),
       ...wrap(`\`teddy help <group>\` lists a group's commands: ${names}.`, width),
@@ -185,20 +193,19 @@ function renderSummary(width: number): string {
 }
 
 function renderAll(pages: readonly CommandPage[], width: number): string {
-  const ofGroup = (name: string) => pages.filter(({ group }) => group === name);
+  const column = columnFor(pages.map(withParameters), width);
+  const ofGroup = (name: string) =>
+    pages.filter(({ group }) => group === name).flatMap((page) => renderRow(page, width, column));
   return toText(
     wrap('Every command', width),
-    ...Object.entries(groups).map(([name, { title }]) => [
-      ...wrap(`${name}: ${title}`, width),
-      ...ofGroup(name).flatMap((page) => renderRow(page, width)),
-    ]),
-    ['Others', ...ofGroup('').flatMap((page) => renderRow(page, width))],
+    ...Object.entries(groups).map(([name, { title }]) => [...wrap(`${name}: ${title}`, width), ...ofGroup(name)]),
+    ['Others', ...ofGroup('')],
     wrap('`teddy help <command>` explains a command.', width),
   );
 }
 
-function renderRow(page: CommandPage, width: number): string[] {
-  return toRow(withParameters(page), toPhrase(page.description ?? ''), width);
+function renderRow(page: CommandPage, width: number, column: number): string[] {
+  return toRow(withParameters(page), toPhrase(page.description ?? ''), width, column);
 }
 
 /** Joins blocks of lines with an empty line between them. */
@@ -211,11 +218,14 @@ function toText(...blocks: string[][]): string {
 async function renderTopics({ listCommands, main, width }: HelpSource): Promise<string> {
   const [pages, known] = await Promise.all([readPages(main), listCommands()]);
   const isTaken = (name: string) => Object.hasOwn(groups, name) || known.some(({ path }) => path === `teddy ${name}`);
-  const rows = pages.map(({ name, text }) => {
-    const title = /^# (.+)$/m.exec(text)?.[1] ?? '';
-    return toRow(`teddy help ${isTaken(name) ? `${name}.md` : name}`, title, width);
-  });
-  return toText(['Pages to read', ...rows.flat()]);
+  const rows = pages.map(
+    ({ name, text }) => [`teddy help ${name}${isTaken(name) ? '.md' : ''}`, /^# (.+)$/m.exec(text)?.[1] ?? ''] as const,
+  );
+  const column = columnFor(
+    rows.map(([words]) => words),
+    width,
+  );
+  return toText(['Pages to read', ...rows.flatMap(([words, title]) => toRow(words, title, width, column))]);
 }
 
 /** A page is printed as it is, except that lines of prose fit on a terminal. */
