@@ -17,7 +17,7 @@ export class SessionPlanCommand extends PlanningCommand {
       Without \`-m\`, it asks the model again about a turn that has no answer yet, with exactly the same request.
 
       If the last plan has not been run, \`--instead\` refuses it: the message is the reason, and the model answers it
-      with another plan. In a terminal, teddy asks what to do with a plan; \`--run\` runs it at once, as \`session
+      with another plan. In a terminal, teddy asks what to do with a plan; \`--run\` runs it at once, as \`teddy
       execute\` does, with its exit codes.
     `,
     examples: [

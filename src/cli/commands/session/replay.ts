@@ -23,8 +23,8 @@ export class SessionReplayCommand extends TeddyCommand {
     details: `
       For every report, teddy reads the plan again, performs its actions on the code of the commit before it, and
       compares the result byte for byte with what was committed. It also checks each turn's log against the sources that
-      it was made from. Everything happens in memory, so it works in a bare clone and on a bundle too. \`teddy session
-      verify\` checks that the entries are intact and in order: run both.
+      it was made from. Everything happens in memory, so it works in a bare clone and on a bundle too. \`teddy verify\`
+      checks that the entries are intact and in order: run both.
 
       It does not run the commands of a plan: it applies their recorded effect and lists them as \`not run\`. With --run-commands,
       it runs them in a temporary repository that only reads this one's objects, with your environment and your

@@ -11,7 +11,7 @@ export class SessionViewCommand extends TeddyCommand {
     description: "Open a session's live page in a browser.",
     details: `
       The page shows the session turn by turn and updates live: answers as they arrive, actions as they run, entries
-      that another process adds. From the page you can send a message, and run or refuse a plan, as with \`session
+      that another process adds. From the page you can send a message, and run or refuse a plan, as with \`teddy
       plan\` and \`teddy execute\`. Without a session, it opens the one that HEAD is on, or else the newest open
       one; with \`--list\`, it opens the page of all sessions.
 
