@@ -266,6 +266,7 @@ slowTest('a command that is nearly there is offered, and none that is far', asyn
     /Did you mean `(.*?)`\?/.exec((await runTeddy(args, { cwd: project.repo.root })).stderr)?.[1];
   expect(await offered('sweep')).toBe('teddy capture sweep');
   expect(await offered('lsit')).toBe('teddy list');
+  expect(await offered('nwe')).toBe('teddy new');
   expect(await offered('lst')).toBe('teddy list');
   expect(await offered('session', 'pln')).toBe('teddy plan');
   expect(await offered('session', 'exec')).toBe('teddy execute');
