@@ -34,13 +34,6 @@ interface Stage {
 }
 
 const recording = '--recording ../answers';
-const messages = {
-  first: 'One of the tests fails. Find out why, and fix it.',
-  second: 'Say weeks as well.',
-  branch: 'Say weeks as well, but let Intl.RelativeTimeFormat write the words.',
-  third: 'One day ago should read "yesterday".',
-  fourth: 'Read the report, and put it right.',
-};
 
 const story: Step[] = [
   {
@@ -59,7 +52,7 @@ const story: Step[] = [
   },
   {
     say: 'Say what you want. Your message and the answer, a plan, each become a commit.',
-    line: `teddy plan -m '${messages.first}' ${recording}`,
+    line: `teddy plan -m 'One of the tests fails. Find out why, and fix it.' ${recording}`,
   },
   {
     say: 'Run it. -y approves every action; without -y, teddy asks about each. The report and the code change are one commit.',
@@ -67,17 +60,21 @@ const story: Step[] = [
   },
   {
     say: 'The second turn. Its plan also proposes a memo: a fact for all sessions, which you approve separately.',
-    line: `teddy plan -m '${messages.second}' ${recording}`,
+    line: `teddy plan -m 'Say weeks as well.' ${recording}`,
     maxLines: 12,
   },
   { say: 'Run it, and take the memo.', line: 'teddy execute -y --memos=yes', maxLines: 8 },
   {
     say: 'Another attempt at turn 02, from the same code and the same context, on its own branch.',
-    line: `teddy branch 02 -m '${messages.branch}' ${recording}`,
+    line: `teddy branch 02 -m 'Say weeks as well, but let Intl.RelativeTimeFormat write the words.' ${recording}`,
     maxLines: 12,
   },
   { say: 'Run that one too.', line: 'teddy execute -y', maxLines: 8 },
-  { say: 'The branch continues with turn 03.', line: `teddy plan -m '${messages.third}' ${recording}`, maxLines: 12 },
+  {
+    say: 'The branch continues with turn 03.',
+    line: `teddy plan -m 'One day ago should read "yesterday".' ${recording}`,
+    maxLines: 12,
+  },
   {
     say: 'This time an action fails. The rest is skipped, and the exit code is 1.',
     line: 'teddy execute -y',
@@ -90,7 +87,7 @@ const story: Step[] = [
   },
   {
     say: 'The next request contains that report, so the model knows about it.',
-    line: `teddy plan -m '${messages.fourth}' ${recording}`,
+    line: `teddy plan -m 'Read the report, and put it right.' ${recording}`,
     maxLines: 15,
   },
   { say: 'Run it.', line: 'teddy execute -y', maxLines: 18 },
