@@ -25,6 +25,7 @@ import { readRecordedDirectory } from './model/recorded-directory.ts';
 import { recordedModel, type RecordedAnswer } from './model/recorded.ts';
 import type { AgentLogDirectory, ExportDirectory, ExportTarget, Remains, SourceFile } from './ports/disk.ts';
 import type { AgentSetup } from './ports/agent-setup.ts';
+import type { ModelChoice, SetupTools } from './ports/setup.ts';
 import type { HookSource, MessageFile, Repository, Store } from './ports/git.ts';
 import type { Model, ProviderName } from './ports/model.ts';
 import type { Clock, Notices, ProcessTree, Project } from './ports/project.ts';
@@ -120,6 +121,7 @@ export async function openProject({
       path: join(repository.commonDir, 'teddy', 'server.json'),
       ...thisMachine,
     }),
+    setup: followerStates(join(repository.commonDir, 'teddy', 'setup')),
     spool: spool({ dir: join(repository.commonDir, 'teddy', 'spool'), clock, ...thisMachine, onStep }),
     writes: writeStaging({
       dir: join(repository.commonDir, 'teddy', 'write_sessions'),
@@ -231,6 +233,37 @@ export async function openAgentSetup(main: string, env: Environment): Promise<Ag
 /** Returns the directory of this installation; it contains the pages and the demo. */
 export async function findPackage(main: string): Promise<string> {
   return (await import('./system/agents/hook-scripts.ts')).findPackage(main);
+}
+
+/** Opens the parts of this machine that `teddy init` needs. The package's files come from the package of `main`. */
+export async function openSetupTools(project: Project, main: string, env: Environment): Promise<SetupTools> {
+  const [{ mcpFiles, mcpText }, { readPackageFile }] = await Promise.all([
+    import('./system/agents/mcp-settings.ts'),
+    import('./system/agents/hook-scripts.ts'),
+  ]);
+  return {
+    readPackageFile: (path) => readPackageFile(main, path),
+    mcpText,
+    mcpFiles: () => mcpFiles(env),
+    isOnPath: hookSource(main, env).isOnPath,
+    findModels: () => findModelChoices(project, env),
+    listModels: async (provider) => (await listServedModels(project, { provider, env })).models.map(({ id }) => id),
+  };
+}
+
+/** Keys in the environment come first, because the user chose them. Sends nothing beyond this machine. */
+async function findModelChoices(project: Project, env: Environment): Promise<ModelChoice[]> {
+  const keyed = presets.map(async (preset): Promise<ModelChoice[]> => {
+    const { name: provider, keyVariable } = preset;
+    if (keyVariable === null || keyFromEnvironment(preset, env) === null) return [];
+    const url = await findBaseUrl(project, preset, env);
+    const model = provider === 'openai' && url === undefined ? defaultOpenaiModel : null;
+    return [{ provider, model, url: url ?? preset.url, why: `${keyVariable} is set`, isUntried: true }];
+  });
+  const local = (await findLocalServers()).map(({ name: provider, url, models }) => {
+    return { provider, model: models[0] ?? null, url, why: `it answers at ${url}`, isUntried: false };
+  });
+  return [...(await Promise.all(keyed)).flat(), ...local];
 }
 
 /** Opens the file in which git keeps the message of a commit in progress. */

@@ -127,6 +127,7 @@ const verbsBelow: Record<string, string[]> = {
   hooks: ['sharing', 'verify'],
   ci: ['landing', 'sharing', 'verify', 'replay'],
   doctor: ['writes'],
+  setup: [],
 };
 
 /**
@@ -148,7 +149,7 @@ const doors: Record<string, string> = {
   page: 'live origins render-list render-page session-page turn turn-state',
   'plan/match': 'diff match match-sequence problem word-diff',
   'plan/parse': 'parse',
-  'system/agents': 'agent-log-directory agent-logs agent-setup hook-scripts spool',
+  'system/agents': 'agent-log-directory agent-logs agent-setup hook-scripts mcp-settings spool',
   'system/files': 'export-file files',
   'system/secrets': 'masker',
   'system/shell': 'process-group running-processes shell',
@@ -156,7 +157,7 @@ const doors: Record<string, string> = {
   'system/writes': 'check-syntax found-write staging-directory write-staging',
   view: 'schemas view',
   'workflow/blame': 'attribute-files attribute-lines blame-file code-steps document read-story why',
-  'workflow/capture': 'capture drain gate install status sweep',
+  'workflow/capture': 'capture drain gate install setup-part status sweep',
   'workflow/chat': 'ask-for-files chat files turn',
   'workflow/ci': 'check-change ci',
   'workflow/context':
@@ -173,6 +174,7 @@ const doors: Record<string, string> = {
     'count-all-costs count-cost count-stats diff-files diff-turns inbox list-sessions log-graph log-session read-status recent-turns review search-sessions session show-turn turn who',
   'workflow/run':
     'execute-or-replan execute-plan finish give-verdict left-files preview-plan run scripts select-actions settle',
+  'workflow/setup': 'file-parts set-up',
   'workflow/sharing':
     'check-incoming check-outgoing choose-remote code-remote fetch-verified pull-sessions push-lines push-sessions shared-line shared-refs sync-sessions',
   'workflow/turn': 'ask-model begin branch-session find-next-step open plan read-recording rewind submit-plan undo',
@@ -398,7 +400,7 @@ describe('architecture', () => {
   test('the folders in workflow are those in the tour', () => {
     const folders = new Set([...imported.keys()].flatMap((path) => verbOf(path) ?? []));
     const known =
-      'line turn context run conversation chat writes review blame verify replay page sharing landing doctor hooks capture ci';
+      'line turn context run conversation chat writes review blame verify replay page sharing landing doctor hooks capture ci setup';
     expect([...folders].toSorted()).toEqual(known.split(' ').toSorted());
   });
 

@@ -22,6 +22,8 @@ export interface Agent {
   traces: ProgramTraces;
   home: AgentHome;
   hooks: AgentHooks;
+  /** The user's file for MCP servers below the agent's home; absent for an agent that reads the project's `.mcp.json`. */
+  mcpFile?: string;
   logs: AgentLogPlaces;
   /** Loads the reader for the agent's log. */
   log(): Promise<AgentLogFormat>;

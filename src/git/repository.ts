@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { Remains } from '../ports/disk.ts';
 import type { Repository, Workspace, Remotes, Cache, Head } from '../ports/git.ts';
-import { installAttributes } from './work-trees/attributes.ts';
+import { installAttributes, removeAttributes } from './work-trees/attributes.ts';
 import {
   refuseOldGit,
   gitRunner,
@@ -120,6 +120,7 @@ export async function openRepository({ cwd, env, trace, onStep, trustsHead }: Op
       loading.catch(() => undefined);
     },
     installAttributes: () => installAttributes(layout.commonDir),
+    removeAttributes: () => removeAttributes(layout.commonDir),
     credential: async (url) => readCredential(git, await loading, new URL(url)),
     close: () => store.close(),
   });

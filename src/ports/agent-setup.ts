@@ -1,5 +1,6 @@
 /** The workflows' view of teddy's hooks in other agents' configuration. Types only. */
 import type { AgentName } from '../agents/agents.ts';
+import type { FileChange } from './setup.ts';
 
 export interface AgentState {
   name: AgentName;
@@ -41,6 +42,8 @@ export interface AgentSetup {
    */
   install(name: AgentName, gate?: boolean): Promise<boolean>;
   uninstall(name: AgentName): Promise<UninstallOutcome>;
+  /** Returns the change that `install` or `uninstall` would make; null when it would make none. Throws as they do. */
+  preview(name: AgentName, isInstall: boolean, gate?: boolean): Promise<FileChange | null>;
 }
 
 /**

@@ -408,6 +408,8 @@ export interface Repository {
   reloadSettings(): void;
   /** Writes teddy's marked block to `info/attributes`, once. */
   installAttributes(): Promise<void>;
+  /** Removes that block. */
+  removeAttributes(): Promise<void>;
   /** Returns the secret that git's credential helpers store for a URL and the user name `teddy`, or null. Never prompts. */
   credential(url: string): Promise<string | null>;
   close(): Promise<void>;

@@ -20,6 +20,7 @@ import type {
 } from './disk.ts';
 import type { Repository } from './git.ts';
 import type { Journal } from './journal.ts';
+import type { SetupRecords } from './setup.ts';
 import type { Pages } from './web.ts';
 
 /** A process on this machine. */
@@ -176,6 +177,8 @@ export interface Project {
   writeLimits: Readonly<Limits>;
   servers: ServerRecords;
   spool: Spool;
+  /** Remembers the changes by `teddy init` in this repository. */
+  setup: SetupRecords;
   syntax: SyntaxChecker;
   scratch: ScratchFiles;
   processes: ProcessNames;

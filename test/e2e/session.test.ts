@@ -16,8 +16,8 @@ const readTurn = (session: string, turn: string, file: string) =>
 test('init, new, plan, execute and a second turn are the story that git log tells', async () => {
   project = await openTeddyProject({ answers: [plan('one'), plan('two')] });
   const { repo } = project;
-  expect(await project.ok('init')).toContain('teddy/global');
-  expect(await project.ok('init')).toContain('Nothing to do');
+  expect(await project.ok('init', '--yes', '--only', 'global')).toContain('teddy/global');
+  expect(await project.ok('init', '--yes', '--only', 'global')).toContain('Nothing to do');
 
   const made = await project.run(['session', 'new', 'add-login']);
   const session = /\.teddy\/sessions\/(\d{8}-add-login)\n$/.exec(made.stdout)?.[1] ?? '';

@@ -29,7 +29,7 @@ import { gitdir, memoryBatch, memoryDisk } from './memory-objects.ts';
 import { memoryRemotes, type MemoryRemote } from './memory-remotes.ts';
 import { memoryScratchTrees } from './memory-scratch.ts';
 import { memoryRemains, type MemoryRemains } from './memory-remains.ts';
-import { memorySpool } from './memory-spool.ts';
+import { memoryRecords, memorySpool } from './memory-spool.ts';
 import { memoryServers } from './memory-servers.ts';
 import { memoryStore } from './memory-store.ts';
 import { memoryWrites, type MemoryWrite } from './memory-writes.ts';
@@ -176,6 +176,7 @@ export async function memoryProject(
       },
       reloadSettings: () => undefined,
       installAttributes: async () => undefined,
+      removeAttributes: async () => undefined,
       credential: async () => null,
       close: async () => undefined,
     },
@@ -215,6 +216,7 @@ export async function memoryProject(
     writing: writes,
     servers: memoryServers(),
     spool: memorySpool(),
+    setup: memoryRecords(),
     journals: memoryJournals(disk, journals),
     left: journals,
     journal: memoryJournal(noted),

@@ -1,5 +1,6 @@
 /** An in-memory spool: a test puts hook calls into `calls`, and nobody else drains. */
 import type { HookCall, Spool } from '../../src/ports/capture.ts';
+import type { SetupRecords } from '../../src/ports/setup.ts';
 
 export interface MemorySpool extends Spool {
   calls: HookCall[];
@@ -65,4 +66,14 @@ export function memorySpool(): MemorySpool {
     },
   };
   return memory;
+}
+
+/** In-memory records of what `teddy init` has changed. */
+export function memoryRecords(): SetupRecords {
+  const records = new Map<string, Record<string, unknown>>();
+  return {
+    read: async (key) => records.get(key) ?? null,
+    write: async (key, facts) => void records.set(key, facts),
+    remove: async (key) => void records.delete(key),
+  };
 }

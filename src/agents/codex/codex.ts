@@ -33,6 +33,7 @@ export const codex: Agent = {
         : null;
     },
   },
+  mcpFile: 'config.toml',
   logs: {
     root: (home) => join(home, 'sessions'),
     depth: 3,

@@ -13,7 +13,8 @@ export class DoctorCommand extends TeddyCommand {
     details: `
       Checks locks, killed commands and runs, answers and files that were still arriving, branches that differ from
       their remotes, missing objects, entries that are no longer on any branch, work trees of ended sessions, git's
-      configuration, git hooks, and the capture of other agents' sessions. Nothing changes without --fix.
+      configuration, git hooks, the capture of other agents' sessions, and the other parts that \`teddy init\` sets up.
+      Nothing changes without --fix.
 
       A note reports where the hooks are. Each is \`installed\`; \`outdated\`: from another version, or not
       executable; \`edited\`: teddy's, but somebody has changed it, so teddy neither replaces nor removes it;
@@ -39,13 +40,16 @@ export class DoctorCommand extends TeddyCommand {
   protected async run(terminal: Terminal): Promise<number> {
     try {
       return await this.withProject(terminal, async (project) => {
-        const [{ examineRepository }, { examineHooks }] = await Promise.all([
+        const [{ examineRepository }, { examineHooks }, { examineParts }, { listParts }] = await Promise.all([
           import('../../workflow/doctor/examine-repository.ts'),
           import('../../workflow/hooks/check.ts'),
+          import('../../workflow/setup/set-up.ts'),
+          import('./init.ts'),
         ]);
         const agents = await openAgentSetup(this.context.main, this.context.env);
         const findHooks = () => examineHooks(project, hookSource(this.context.main, this.context.env));
-        const examined = await examineRepository(project, { fix: this.fix, agents, findHooks });
+        const findSetup = async () => examineParts(await listParts(project, this.context));
+        const examined = await examineRepository(project, { fix: this.fix, agents, findHooks, findSetup });
         if (this.json) this.printJson(terminal, 'doctor', toJson(examined, this.fix));
         else await this.page(terminal, project, renderExamined(terminal, examined, this.fix));
         for (const failure of examined.failures)

@@ -1,7 +1,7 @@
 /** Attribute rules that keep git from rewriting teddy's bytes and keep diffs readable, whichever branch is checked out. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { replaceFile } from '../../disk/replace-file.ts';
+import { removeFile, replaceFile } from '../../disk/replace-file.ts';
 import { fallBackTo } from '../../disk/system-error.ts';
 
 const begin = '# teddy: begin (written by `teddy session new`; keeps session files byte for byte)';
@@ -24,6 +24,15 @@ export async function installAttributes(commonDir: string): Promise<void> {
   const others = removeBlocks(text);
   const gap = others === '' || others.endsWith('\n') ? '' : '\n';
   await replaceFile(path, Buffer.from(`${others}${gap}${block}`, 'latin1'));
+}
+
+/** Removes teddy's block, and the file when nothing else is in it. */
+export async function removeAttributes(commonDir: string): Promise<void> {
+  const path = attributesPath(commonDir);
+  const text = await readAttributes(path);
+  const others = removeBlocks(text);
+  if (others === text) return;
+  await (others === '' ? removeFile(path) : replaceFile(path, Buffer.from(others, 'latin1')));
 }
 
 /** Returns true if the block exists but is not as teddy wrote it. A clone has no block until teddy first writes one. */

@@ -1,15 +1,15 @@
 /** Installs teddy's hooks in each agent's user configuration, and the script that the hooks run. */
-import { chmod, lstat, mkdir, readFile, readlink, realpath, rmdir, stat } from 'node:fs/promises';
+import { mkdir, readFile, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { homeOf, type Agent } from '../../agents/agent.ts';
-import { removeFile, replaceFile } from '../../disk/replace-file.ts';
-import { replaceDurably } from '../../disk/durable-file.ts';
-import { errorCode, errorReason, nullIfGone } from '../../disk/system-error.ts';
+import { removeFile } from '../../disk/replace-file.ts';
+import { errorCode, errorReason } from '../../disk/system-error.ts';
 import { TeddyError } from '../../errors.ts';
 import { agentNames, agents, type AgentName } from '../../agents/agents.ts';
 import { agentFiles } from './agent-files.ts';
 import type { AgentSetup, AgentState, HookScript, UninstallOutcome } from '../../ports/agent-setup.ts';
 import type { HookProgram } from '../../ports/git.ts';
+import { findOriginal, toEditRecord } from '../../session/text/edit-record.ts';
 import { parseObject } from '../../session/text/parse-object.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
 import { findProgram } from '../find-program.ts';
@@ -23,6 +23,7 @@ import {
   stateOfHooks,
   type HookSpec,
 } from './hook-settings.ts';
+import { isReadOnly, isThere, readIfThere, resolveLink, writeUserFile as write } from './user-file.ts';
 
 type Environment = Record<string, string | undefined>;
 
@@ -70,6 +71,11 @@ export function agentSetup(options: SetupOptions): AgentSetup {
     },
     install: (name, gate) => install(find(name), options, gate),
     uninstall: (name) => uninstall(find(name), options),
+    async preview(name, isInstall, gate) {
+      const agent = find(name);
+      const planned = await (isInstall ? planInstall(agent, options, gate) : planUninstall(agent, options));
+      return planned && { path: agent.path, before: planned.before, after: planned.after };
+    },
   };
 }
 
@@ -134,29 +140,30 @@ function isMarked(text: string): boolean {
   return text.includes('teddy/agent-hook');
 }
 
-/** The data that undoes an installation: the original bytes between the common start and the common end. */
-interface Installed {
-  path: string;
-  /** The sha256 of the file as teddy wrote it. */
-  after: string;
-  /** False when the file did not exist before. */
-  existed: boolean;
-  start: number;
-  end: number;
-  /** In base64. */
-  between: string;
-}
-
+/** The record of an agent's installation, with the path of its file. */
 const recordOf = ({ name }: OwnFile, { env }: SetupOptions) => join(dataHome(env), 'installed', `${name}.json`);
 
-async function install(agent: OwnFile, options: SetupOptions, wanted?: boolean): Promise<boolean> {
+/** A change of an agent's file. */
+interface PlannedChange {
+  /** The file itself, if `path` is a link. */
+  target: string;
+  before: Buffer | null;
+  after: Buffer | null;
+}
+
+/** Returns null when everything is installed. `original` is the file's content without teddy's hooks. */
+async function planInstall(
+  agent: OwnFile,
+  options: SetupOptions,
+  wanted?: boolean,
+): Promise<(PlannedChange & { after: Buffer; original: Uint8Array | null }) | null> {
   const target = await resolveLink(agent.path);
   const before = await readForChange(agent, target);
   const text = before?.toString('utf8') ?? '';
   if (before !== null && !Buffer.from(text).equals(before)) throw toInTheWay(agent, 'is not UTF-8');
   const gate = wanted ?? hasGate(agent, text);
   const state = before === null ? 'missing' : await stateOf(agent, text, options, gate);
-  if (state === 'installed') return false;
+  if (state === 'installed') return null;
   await requireWritable(agent, target);
   const spec = specOf(agent, gate);
   if (spec === null && before !== null && !isMarked(text)) throw toInTheWay(agent, 'was not written by teddy');
@@ -164,59 +171,59 @@ async function install(agent: OwnFile, options: SetupOptions, wanted?: boolean):
   const original = (await toOriginal(before, recordOf(agent, options))) ?? {
     bytes: before === null || spec === null ? null : Buffer.from(removeHooks(text, spec)),
   };
+  return { target, before, after, original: original.bytes };
+}
+
+async function install(agent: OwnFile, options: SetupOptions, wanted?: boolean): Promise<boolean> {
+  const planned = await planInstall(agent, options, wanted);
+  if (planned === null) return false;
+  const { target, before, after, original } = planned;
   // The agent itself may have changed the file in the meantime.
   const now = await readForChange(agent, target);
   if (now === null ? before !== null : before === null || !now.equals(before)) return install(agent, options, wanted);
-  await write(recordOf(agent, options), JSON.stringify(toRecord(agent.path, original.bytes, after)), 0o600);
+  const record = { path: agent.path, ...toEditRecord(original, after, sha256) };
+  await write(recordOf(agent, options), JSON.stringify(record), 0o600);
   await write(target, after, before === null ? null : (await stat(target)).mode & 0o777);
   await writeCompanions(agent);
   return true;
 }
 
-async function uninstall(agent: OwnFile, options: SetupOptions): Promise<UninstallOutcome> {
+/** Returns null when there are no hooks. `isExact`: nobody has changed the file since the installation. */
+async function planUninstall(
+  agent: OwnFile,
+  options: SetupOptions,
+): Promise<(PlannedChange & { isExact: boolean }) | null> {
   const target = await resolveLink(agent.path);
-  const record = recordOf(agent, options);
   const now = await readForChange(agent, target);
-  if (now === null || (await stateOf(agent, now.toString('utf8'), options)) === 'missing') return 'missing';
+  if (now === null || (await stateOf(agent, now.toString('utf8'), options)) === 'missing') return null;
   await requireWritable(agent, target);
-  const original = await toOriginal(now, record);
+  const original = await toOriginal(now, recordOf(agent, options));
   const spec = specOf(agent, true);
   if (original === null && spec === null) {
     if (now.toString('utf8') !== (await ownContent(agent, options)))
       throw toInTheWay(agent, 'was installed by teddy but has been edited since', 'Remove it yourself.');
   }
-  const bytes = original === null ? (spec === null ? null : removeHooks(now.toString('utf8'), spec)) : original.bytes;
-  if (bytes === null) {
+  const left = spec === null ? null : Buffer.from(removeHooks(now.toString('utf8'), spec));
+  const bytes = original === null ? left : original.bytes;
+  return { target, before: now, after: bytes === null ? null : Buffer.from(bytes), isExact: original !== null };
+}
+
+async function uninstall(agent: OwnFile, options: SetupOptions): Promise<UninstallOutcome> {
+  const planned = await planUninstall(agent, options);
+  if (planned === null) return 'missing';
+  const { target, after, isExact } = planned;
+  if (after === null) {
     await removeFile(target);
-    if (spec === null) await rmdir(dirname(target)).catch(() => undefined);
-  } else await write(target, bytes, (await stat(target)).mode & 0o777);
+    if (agent.hooks.entry === undefined) await rmdir(dirname(target)).catch(() => undefined);
+  } else await write(target, after, (await stat(target)).mode & 0o777);
   await removeBeside(agent);
-  await removeFile(record);
-  return original === null ? 'removed' : 'restored';
+  await removeFile(recordOf(agent, options));
+  return isExact ? 'restored' : 'removed';
 }
 
-function toRecord(path: string, before: Buffer | null, after: Buffer): Installed {
-  const was = before ?? Buffer.alloc(0);
-  const most = Math.min(was.length, after.length);
-  let start = 0;
-  while (start < most && was[start] === after[start]) start += 1;
-  let end = 0;
-  while (end < most - start && was[was.length - 1 - end] === after[after.length - 1 - end]) end += 1;
-  const between = was.subarray(start, was.length - end).toString('base64');
-  return { path, after: sha256(after), existed: before !== null, start, end, between };
-}
-
-/**
- * Returns the file's state before the installation (`bytes` is null when it did not exist), or null when somebody has
- * changed it since.
- */
-async function toOriginal(now: Buffer | null, record: string): Promise<{ bytes: Buffer | null } | null> {
+async function toOriginal(now: Buffer | null, record: string): Promise<{ bytes: Uint8Array | null } | null> {
   const text = await readFile(record, 'utf8').catch(() => '');
-  const { after, existed, start, end, between } = parseObject(text) ?? {};
-  if (now === null || after !== sha256(now) || typeof between !== 'string') return null;
-  if (existed !== true) return { bytes: null };
-  const tail = now.subarray(now.length - Number(end));
-  return { bytes: Buffer.concat([now.subarray(0, Number(start)), Buffer.from(between, 'base64'), tail]) };
+  return findOriginal(now, parseObject(text) ?? null, sha256);
 }
 
 /** Writes nothing when one of the `unless` files exists, because that file belongs to the user. */
@@ -255,23 +262,6 @@ async function readScript(options: SetupOptions): Promise<HookScript> {
   return { path, state: text === (await renderScript(options)) ? 'installed' : 'outdated' };
 }
 
-async function isThere(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => null)) !== null;
-}
-
-/** Returns null when the file does not exist. */
-function readIfThere(path: string): Promise<Buffer | null> {
-  return readFile(path).catch(nullIfGone);
-}
-
-/** Users may keep the file elsewhere and link to it; teddy preserves the link. */
-async function resolveLink(path: string): Promise<string> {
-  const real = await realpath(path).catch(() => null);
-  if (real !== null) return real;
-  const link = await lstat(path).catch(() => null);
-  return link?.isSymbolicLink() === true ? resolve(dirname(path), await readlink(path)) : path;
-}
-
 async function readForChange(agent: OwnFile, target: string): Promise<Buffer | null> {
   try {
     return await readIfThere(target);
@@ -281,25 +271,9 @@ async function readForChange(agent: OwnFile, target: string): Promise<Buffer | n
   }
 }
 
-/** A rename would replace even a read-only file, but somebody made it read-only for a reason. */
 async function requireWritable(agent: OwnFile, target: string): Promise<void> {
-  const found = await stat(target).catch(() => null);
-  if (found !== null && (found.mode & 0o222) === 0)
+  if (isReadOnly(await stat(target).catch(() => null)))
     throw toInTheWay(agent, 'is read-only', 'Make it writable, or change the hooks at the source of the file.');
-}
-
-/** A `mode` of null means the default mode for new files. */
-async function write(path: string, content: Buffer | string, mode: number | null): Promise<void> {
-  try {
-    await mkdir(dirname(path), { recursive: true });
-    if (mode === null) return await replaceFile(path, content);
-    await replaceDurably(path, content, mode);
-    await chmod(path, mode);
-  } catch (error) {
-    if (error instanceof TeddyError) throw error;
-    const message = `${path} could not be written: ${errorReason(error)}.`;
-    throw new TeddyError('WRITE_FAILED', message, `Check the permissions of ${dirname(path)}.`, { cause: error });
-  }
 }
 
 function toInTheWay({ title, path }: OwnFile, fault: string, hint?: string): TeddyError {

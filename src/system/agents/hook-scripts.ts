@@ -1,4 +1,4 @@
-/** The git hooks that ship with teddy, and the message file that git passes to a hook. */
+/** The hooks and other files that ship with teddy, and the message file that git passes to a hook. */
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../../errors.ts';
@@ -12,10 +12,15 @@ export async function findPackage(program: string): Promise<string> {
 }
 
 /** `program` is the executable; its package also contains the scripts. Throws FILE_NOT_FOUND. */
-export async function readHookScript(program: string, name: string): Promise<string> {
-  const path = join(await findPackage(program), 'hooks', name);
+export function readHookScript(program: string, name: string): Promise<string> {
+  return readPackageFile(program, `hooks/${name}`, `hook ${name}`);
+}
+
+/** Reads a file of the executable's package. Throws FILE_NOT_FOUND. */
+export async function readPackageFile(program: string, name: string, what = `file ${name}`): Promise<string> {
+  const path = join(await findPackage(program), name);
   return readFile(path, 'utf8').catch((error: unknown) => {
-    const message = `teddy's hook ${name} cannot be read: ${errorReason(error)}.`;
+    const message = `teddy's ${what} cannot be read: ${errorReason(error)}.`;
     throw new TeddyError('FILE_NOT_FOUND', message, `It should be at ${path}. Reinstall teddy.`, { cause: error });
   });
 }

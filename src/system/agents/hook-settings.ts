@@ -41,16 +41,22 @@ const tolerant = { allowTrailingComma: true, disallowComments: false };
 
 /** Explains why hooks cannot be added, as the end of a sentence that begins with the file's name; null when they can. */
 export function describeFault(text: string): string | null {
-  if (text.trim() === '') return null;
-  const errors: ParseError[] = [];
-  const value: unknown = parse(withoutMark(text), errors, tolerant);
-  if (errors.length > 0) return 'is not JSON';
-  if (!isObject(value)) return 'is JSON, but not an object';
+  const value = readObject(text);
+  if (typeof value === 'string') return value;
   const { hooks = {} } = value;
   if (!isObject(hooks)) return 'has "hooks" that are not an object';
   const odd = Object.keys(hooks).find((event) => !Array.isArray(hooks[event]));
   // Some agents store switches among the events.
   return odd !== undefined && isObject(hooks[odd]) ? `has a "${odd}" in its "hooks" that is not a list` : null;
+}
+
+/** Returns the object in a file, or why there is none, as the end of a sentence. An empty file counts as an empty object. */
+export function readObject(text: string): Readonly<Record<string, unknown>> | string {
+  if (text.trim() === '') return {};
+  const errors: ParseError[] = [];
+  const value: unknown = parse(withoutMark(text), errors, tolerant);
+  if (errors.length > 0) return 'is not JSON';
+  return isObject(value) ? value : 'is JSON, but not an object';
 }
 
 /** Finds the hooks in the file's order. */
@@ -92,15 +98,28 @@ function toGroup({ matcher }: Hook, hooks: unknown): Record<string, unknown> {
 }
 
 function addGroup(text: string, event: string, group: object): string {
+  return addMember(text, ['hooks', event], group, { toList: true });
+}
+
+/** Adds a value at this path, and the objects on the way to it. With `toList`, the path leads to a list that it is added to. */
+export function addMember(
+  text: string,
+  path: readonly string[],
+  value: unknown,
+  { toList = false }: { toList?: boolean } = {},
+): string {
   const mark = text.startsWith(byteOrderMark) ? byteOrderMark : '';
   const json = withoutMark(text).trim() === '' ? '{}\n' : withoutMark(text);
   const root = parseTree(json, [], tolerant);
   if (root === undefined) throw new Error('It was looked at before.');
-  const hooks = findNodeAtLocation(root, ['hooks']);
-  const groups = findNodeAtLocation(root, ['hooks', event]);
-  if (groups !== undefined) return mark + insert(json, groups, { depth: 3, value: group });
-  if (hooks !== undefined) return mark + insert(json, hooks, { depth: 2, key: event, value: [group] });
-  return mark + insert(json, root, { depth: 1, key: 'hooks', value: { [event]: [group] } });
+  const found = (length: number) => (length === 0 ? root : findNodeAtLocation(root, path.slice(0, length)));
+  const list = toList ? found(path.length) : undefined;
+  if (list !== undefined) return mark + insert(json, list, { depth: path.length + 1, value });
+  let at = path.length - 1;
+  while (found(at) === undefined) at -= 1;
+  const [key = '', ...rest] = path.slice(at);
+  const whole = rest.reduceRight<unknown>((inner, name) => ({ [name]: inner }), toList ? [value] : value);
+  return mark + insert(json, found(at) ?? root, { depth: at + 1, key, value: whole });
 }
 
 interface NewChild {
@@ -143,7 +162,7 @@ export function removeHooks(text: string, spec: HookSpec): string {
 }
 
 /** Removes a node with its comma, but keeps the surrounding comments, which the library would remove. */
-function removeAt(text: string, path: JSONPath): string {
+export function removeAt(text: string, path: JSONPath): string {
   const json = withoutMark(text);
   const root = parseTree(json, [], tolerant);
   const found = root === undefined ? undefined : findNodeAtLocation(root, path);
@@ -176,7 +195,7 @@ function findComma(json: string, from: number, to: number): number {
 const commaToken: number = 5;
 
 /** A group or list does not count as empty when it contains somebody's comment. */
-function isEmptyAt(text: string, path: JSONPath): boolean {
+export function isEmptyAt(text: string, path: JSONPath): boolean {
   const json = withoutMark(text);
   const root = parseTree(json, [], tolerant);
   const found = root === undefined ? undefined : findNodeAtLocation(root, path);

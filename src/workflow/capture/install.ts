@@ -15,6 +15,10 @@ export interface AgentOutcome {
   error: TeddyError | null;
 }
 
+export function isHooked({ hooks }: Pick<AgentState, 'hooks'>): boolean {
+  return hooks === 'installed' || hooks === 'changed';
+}
+
 /** Returns the named agents, or, without names, the agents found on this machine. Throws UNKNOWN_AGENT. */
 export async function chooseAgents(setup: AgentSetup, names: readonly string[]): Promise<AgentState[]> {
   const agents = await setup.list();

@@ -6,6 +6,7 @@ import type { Project } from '../../ports/project.ts';
 import type { Capture, FoundLog } from '../../ports/agent-logs.ts';
 import { agentNames } from '../../agents/agents.ts';
 import { loadAgentLog } from '../../agents/open-log.ts';
+import { isHooked } from './install.ts';
 import { lastDrainKey, listFollowedLogs, type FollowedLog } from './capture.ts';
 import { archivePrefix, archiveRef, deletedPrefix, mainLineRef, shortRef, type RefName } from '../../names.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
@@ -138,6 +139,18 @@ async function findNewestLogs(project: StatusProject, logs: Capture['logs'], sin
   return newest;
 }
 
+/** Counts the sessions of agents in this repository that were written since then, and of which teddy has read nothing. */
+export async function countUncaptured(project: StatusProject, { logs, states }: StatusCapture, sinceMs: number) {
+  const roots = (await project.repository.workTrees()).map(({ root }) => root);
+  let count = 0;
+  for await (const log of logs.find(roots, sinceMs)) {
+    if ((await states.read(log.path)) !== null) continue;
+    const top = await logs.topOf((await readDirectory(project, logs, log)) ?? '');
+    if (top !== null && roots.includes(top)) count += 1;
+  }
+  return count;
+}
+
 async function readDirectory({ hash }: StatusProject, logs: Capture['logs'], { agent, path }: FoundLog) {
   const reader = (await loadAgentLog(agent))({ hash, importedAt: '' });
   for await (const line of (await logs.read(path, null))?.lines ?? []) {
@@ -166,7 +179,7 @@ function warnOfRepository(spool: SpoolState, isSet: boolean, now: Date): string[
 }
 
 function warnOfScript({ state, path }: HookScript, agents: readonly AgentState[]): string[] {
-  if (!agents.some(({ hooks }) => hooks === 'installed' || hooks === 'changed')) return [];
+  if (!agents.some(isHooked)) return [];
   if (state === 'missing') return [`The script that all hooks run is missing (${path}): \`teddy capture install\`.`];
   if (state === 'broken') return [`The program that ${path} starts no longer exists: \`teddy capture install\`.`];
   return [];

@@ -155,12 +155,15 @@ const findPublications: Examination = async (scene) => {
   return { found: [...publications, ...records], seen: 'interrupted commands' };
 };
 
+/** The parts of a scene that the caller supplies. */
+type OutsideScene = Pick<Scene, 'agents' | 'findHooks' | 'findSetup'>;
+
 /** Changes nothing without `fix`. Throws the errors of opening the repository. */
 export async function examineRepository(
   project: Project,
-  { fix, agents = null, findHooks = null }: { fix: boolean } & Partial<Pick<Scene, 'agents' | 'findHooks'>>,
+  { fix, agents = null, findHooks = null, findSetup = null }: { fix: boolean } & Partial<OutsideScene>,
 ): Promise<Examined> {
-  const read = async (): Promise<Scene> => ({ ...(await readScene(project)), agents, findHooks });
+  const read = async (): Promise<Scene> => ({ ...(await readScene(project)), agents, findHooks, findSetup });
   let scene = await read();
   const lines = scene.lines.filter(({ remote }) => remote === null);
   const examined: Examined = { findings: [], seen: [count(lines.length, 'line')], notes: [], failures: [] };
@@ -175,7 +178,7 @@ export async function examineRepository(
   return examined;
 }
 
-async function readScene(project: Project): Promise<Omit<Scene, 'agents' | 'findHooks'>> {
+async function readScene(project: Project): Promise<Omit<Scene, keyof OutsideScene>> {
   const [refs, lines, remains] = await Promise.all([
     project.repository.store.listRefs('refs/heads/teddy/', 'refs/remotes/*/teddy/*', 'refs/teddy/'),
     listLines(withoutNotes(project)).catch(toNone),
@@ -344,6 +347,7 @@ const examinations: Examination[] = [
   findLeftovers,
   findEnvironment,
   async ({ findHooks }) => (await findHooks?.()) ?? { found: [], seen: null },
+  async ({ findSetup }) => (await findSetup?.()) ?? { found: [], seen: null },
   findCapture,
   findCommands,
   findRuns,

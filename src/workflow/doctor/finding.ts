@@ -33,7 +33,8 @@ type FindingKind =
   | 'mirror-remote'
   | 'unkept-session'
   | 'capture'
-  | 'hooks';
+  | 'hooks'
+  | 'setup';
 
 export interface Finding {
   kind: FindingKind;
@@ -61,6 +62,8 @@ export interface Scene {
   agents: AgentSetup | null;
   /** Null when teddy does not examine git hooks. */
   findHooks: (() => Promise<Look>) | null;
+  /** Null when teddy does not examine the parts that `teddy init` sets up. */
+  findSetup: (() => Promise<Look>) | null;
   /** Branches with names like lines, including remote ones; archives; and everything else below `refs/teddy/`. */
   refs: readonly RefTip[];
   /** All lines, local and remote, under any name. */

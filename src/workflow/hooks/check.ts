@@ -49,7 +49,7 @@ async function checkHooks(project: HookedProject, source: HookSource) {
   return { place, hooks, broken: await find(project, source, { place, hooks }) };
 }
 
-function callsTeddy(hook: ListedHook): boolean {
+export function callsTeddy(hook: ListedHook): boolean {
   return isOurs(hook) || hook.state === 'called';
 }
 

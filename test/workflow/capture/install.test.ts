@@ -1,12 +1,15 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import type { AgentName } from '../../../src/agents/agents.ts';
 import type { AgentSetup, AgentState, HookScript } from '../../../src/ports/agent-setup.ts';
+import type { Step } from '../../../src/ports/setup.ts';
 import type { SpoolState } from '../../../src/ports/capture.ts';
 import type { RefName } from '../../../src/names.ts';
 import { newFollowedLog } from '../../../src/workflow/capture/capture.ts';
 import { chooseAgents, installCapture, stopCapture, uninstallHooksOf } from '../../../src/workflow/capture/install.ts';
-import { readCaptureStatus } from '../../../src/workflow/capture/status.ts';
+import { capturePart } from '../../../src/workflow/capture/setup-part.ts';
+import { countUncaptured, readCaptureStatus } from '../../../src/workflow/capture/status.ts';
+import { carryOutParts, planParts } from '../../../src/workflow/setup/set-up.ts';
 import { examineRepository } from '../../../src/workflow/doctor/examine-repository.ts';
 import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
@@ -47,6 +50,10 @@ const setup: AgentSetup = {
   async uninstall(name) {
     setHooks(name, 'missing');
     return 'restored';
+  },
+  async preview(name, isInstall) {
+    const { hooks = 'missing', path = '' } = agents.find((agent) => agent.name === name) ?? {};
+    return (hooks === 'installed') === isInstall ? null : { path, before: null, after: null };
   },
 };
 const install = async (...names: string[]) => installCapture(project, setup, await chooseAgents(setup, names));
@@ -182,4 +189,84 @@ test('the doctor reports nothing if nothing is captured, and otherwise names the
     { kind: 'capture', outcome: 'left', todo: 'Run `teddy capture sweep`.' },
     { kind: 'capture', outcome: 'left', todo: 'Run `teddy capture install`.' },
   ]);
+});
+
+describe('as a part of teddy init', () => {
+  const part = () => capturePart(project, setup, project.setup);
+  const apply = async (isRemoval = false, accepts = (step: Step) => step.isExtra !== true) => {
+    const told: string[] = [];
+    await carryOutParts(await planParts([part()], isRemoval), {
+      decide: async (_, step) => accepts(step),
+      tell: (_, sentence) => told.push(sentence),
+      onDone: () => undefined,
+      onFailed: ({ code }) => told.push(code),
+    });
+    return told;
+  };
+
+  test('it captures the agents that are found, and takes away what it has added', async () => {
+    expect(await part().look()).toMatchObject({ state: 'missing' });
+    await apply();
+    expect(agents.map(({ hooks }) => hooks)).toEqual(['installed', 'installed', 'missing']);
+    expect(await part().look()).toEqual({ state: 'set-up', why: null });
+    expect(await part().planSetUp()).toEqual([]);
+    await apply(true);
+    expect(agents.map(({ hooks }) => hooks)).toEqual(['missing', 'missing', 'missing']);
+    expect([await project.settings.get('capture'), script]).toEqual([undefined, 'missing']);
+    expect(await part().planRemoval()).toEqual([]);
+  });
+
+  test('hooks that were there before stay, because other repositories may use them', async () => {
+    await install('codex');
+    await apply();
+    const told = await apply(true);
+    expect(told[0]).toContain('The hooks for Codex stay');
+    expect(agents.map(({ hooks }) => hooks)).toEqual(['missing', 'installed', 'missing']);
+    expect(await project.settings.get('capture')).toBeUndefined();
+  });
+
+  test('the gate needs a yes of its own', async () => {
+    agents = agents.map((agent) => ({ ...agent, canGate: agent.name === 'claude-code' }));
+    const gated: unknown[] = [];
+    const watched: AgentSetup = { ...setup, install: (name, gate) => (gated.push(gate), setup.install(name, gate)) };
+    const [step] = await capturePart(project, watched, project.setup).planSetUp();
+    const gate = typeof step === 'object' ? step.next : undefined;
+    if (gate === undefined) throw new Error('There is no gate.');
+    expect(gate).toMatchObject({ isExtra: true, does: 'Make plans in Claude Code wait until somebody approves them' });
+    await gate.carryOut(() => undefined);
+    expect(gated).toEqual([true]);
+  });
+
+  test('a file that is in the way is reported, the others are done, and doing it again completes it', async () => {
+    blocked = 'claude-code';
+    expect(await apply()).toEqual(['HOOK_IN_THE_WAY']);
+    expect(agents.map(({ hooks }) => hooks)).toEqual(['missing', 'installed', 'missing']);
+    blocked = null;
+    await apply();
+    expect(await part().planSetUp()).toEqual([]);
+  });
+
+  test('a half installation is damage, and no agent means no place for it', async () => {
+    await apply();
+    setHooks('codex', 'changed');
+    expect(await part().look()).toEqual({ state: 'partly', why: 'Some hooks for Codex are missing or were changed.' });
+    script = 'broken';
+    expect((await part().look()).state).toBe('partly');
+    await apply(true);
+    agents = agents.map((agent) => ({ ...agent, found: false }));
+    expect((await part().look()).state).toBe('not-applicable');
+  });
+});
+
+test('sessions that teddy has not read are counted only if they began here', async () => {
+  codexLog = { at: 5_000, cwd: project.repository.workspace.root };
+  const capture = captureOf();
+  capture.logs.topOf = async (directory) => directory;
+  expect(await countUncaptured(project, capture, 0)).toBe(1);
+  await capture.states.write('/rollout-1.jsonl', { version: 1 });
+  expect(await countUncaptured(project, capture, 0)).toBe(0);
+  codexLog = { at: 5_000, cwd: '/elsewhere' };
+  expect(
+    await countUncaptured(project, { ...captureOf(), logs: { ...captureOf().logs, topOf: async (at) => at } }, 0),
+  ).toBe(0);
 });

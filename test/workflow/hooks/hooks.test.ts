@@ -7,6 +7,8 @@ import { describePlace } from '../../../src/workflow/hooks/tell.ts';
 import { examineHooks, findBrokenHooks } from '../../../src/workflow/hooks/check.ts';
 import { installHooks, uninstallHooks } from '../../../src/workflow/hooks/install.ts';
 import { listHooks, renderHook } from '../../../src/workflow/hooks/list.ts';
+import type { PartPlan } from '../../../src/ports/setup.ts';
+import { hooksPart } from '../../../src/workflow/hooks/setup-part.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { captureTurns } from '../../support/captured-line.ts';
@@ -30,6 +32,46 @@ const source: HookSource = {
 };
 const put = (name: HookName, text: string, isExecutable = true) =>
   project.hooked.files.set(`${dir}/${name}`, { text, isExecutable });
+
+describe('as a part of teddy init', () => {
+  const part = () => hooksPart(project, source);
+  const carryOut = async (plan: PartPlan) => {
+    for (const step of plan) if (typeof step === 'object') await step.carryOut(() => undefined);
+  };
+
+  test('they are installed once, with the previous hook kept, and everything is as before afterward', async () => {
+    put('pre-push', 'exit 1\n');
+    const before = new Map(project.hooked.files);
+    const plan = await part().planSetUp();
+    expect(plan).toMatchObject([{ changes: { length: hookNames.length + 1 } }]);
+    await carryOut(plan);
+    expect(await part().look()).toEqual({ state: 'set-up', why: null });
+    expect(await part().planSetUp()).toEqual([]);
+    await carryOut(await part().planRemoval());
+    expect(project.hooked.files).toEqual(before);
+    expect(await part().planRemoval()).toEqual([]);
+  });
+
+  test('a missing one is damage, which is completed; an edited one stays', async () => {
+    await carryOut(await part().planSetUp());
+    project.hooked.files.delete(`${dir}/pre-push`);
+    expect(await part().look()).toEqual({ state: 'partly', why: `${dir}/pre-push is missing.` });
+    await carryOut(await part().planSetUp());
+    expect((await part().look()).state).toBe('set-up');
+    put('pre-push', `${project.hooked.files.get(`${dir}/pre-push`)?.text}exit 1\n`);
+    expect(await part().planRemoval()).toContain(`${dir}/pre-push stays: remove teddy's lines from it by hand.`);
+  });
+
+  test.each([
+    [{ dir: '/dev/null', kind: 'shared', origin: 'global ~/.gitconfig' }, 'Hooks are switched off'],
+    [{ dir: '/repo/.husky/_', kind: 'work-tree', origin: 'local .git/config' }, 'belong to the project'],
+    [{ dir: '/home/hooks', kind: 'shared', origin: 'global ~/.gitconfig' }, 'Other repositories use the same hooks'],
+  ] as const)('there is no place for them in %j', async (place, why) => {
+    project.hooked.place = place;
+    expect(await part().look()).toMatchObject({ state: 'not-applicable', why: expect.stringContaining(why) });
+    expect(await part().planSetUp()).toEqual([expect.stringContaining(why)]);
+  });
+});
 
 describe('installing', () => {
   const install = (shared = false) => installHooks(project, source, { shared });
