@@ -30,16 +30,24 @@ test('without a terminal it only prints what it would do; --yes does it, and aga
   const before = await project.repo.fingerprint();
   expect((await init('--yes')).stdout).toBe('Nothing to do. `teddy init --dry-run` lists the parts.\n');
   expect((await init()).stdout).toContain('Nothing to do.');
+  // An offer that was declined is not made again.
+  const run = project.inTerminal(['init'], { env });
+  expect(await run.exitCode).toBe(0);
+  expect(run.text()).toContain('Nothing to do.');
+  expect(run.text()).not.toContain('[y/N]');
   expect(await project.repo.fingerprint()).toEqual(before);
 });
 
 test('--dry-run prints files and diffs, --json the list, and neither changes anything', async () => {
+  project.memory.secrets.set('hunter2', 'password');
+  await project.memory.write({ 'AGENTS.md': 'Log in with hunter2.\n' });
   const before = await project.repo.fingerprint();
   const { stdout } = await init('--dry-run');
+  expect(stdout).toContain(' Log in with [masked: password].\n');
   expect(stdout).toMatch(/^model {4}set up: teddy\.model is gpt-test\.\n/m);
   expect(stdout).toMatch(/^capture {2}not here: No agent that teddy can capture is installed here\.\n/m);
   expect(stdout).toContain('--- /dev/null\n+++ b/.mcp.json\n@@ -0,0 +1,10 @@\n+{\n+  "mcpServers": {');
-  expect(stdout).toContain('a line of AGENTS.md (only if you say yes): creates AGENTS.md.');
+  expect(stdout).toContain('a line of AGENTS.md: changes AGENTS.md.');
   const listed = JSON.parse((await init('--json', '--only', 'mcp')).stdout) as object;
   expect(listed).toMatchObject({
     schema: 'teddy.init/1',
@@ -94,6 +102,8 @@ test('--remove asks too, and takes everything away again', async () => {
 test('an unknown part is refused; a file in the way is reported, stays, and does not stop the rest', async () => {
   expect(await project.refuses('USAGE', 2, ['init', '--only', 'skil'], { env })).toContain('Is it skill?');
   await project.memory.write({ '.mcp.json': '{ "teddy": ' });
+  const told = JSON.parse((await init('--yes', '--only', 'mcp', '--json')).stdout) as object;
+  expect(told).toMatchObject({ failures: [{ code: 'FILES_IN_THE_WAY' }] });
   const failed = await init('--yes', '--only', 'mcp,skill');
   expect(failed).toMatchObject({ exitCode: 3 });
   expect(failed.stderr).toMatch(/^error: \.mcp\.json was not changed: it is not JSON\. \[FILES_IN_THE_WAY\]\nhint: /m);

@@ -241,3 +241,28 @@ test('without a terminal nothing is installed unless it is said; pauses, gates a
   await expect(stat(join(repo.root, '.git/teddy/spool'))).rejects.toMatchObject({ code: 'ENOENT' });
   expect((await all(['capture', 'uninstall', '--all'], home)).exitCode).toBe(0);
 });
+
+test('teddy init captures with everything else, offers older sessions, and --remove restores each file', async () => {
+  await put('.claude/settings.json', '{"theme":"dark"}');
+  await put('.codex/config.toml', 'model = "o3"');
+  const line = { type: 'user', uuid: 'u1', parentUuid: null, sessionId: 's1', cwd: repo.root, version: '2.1.330' };
+  const log = { ...line, timestamp: new Date().toISOString(), message: { role: 'user', content: 'Hello' } };
+  await put(`.claude/projects/${repo.root.replace(/[^A-Za-z0-9]/g, '-')}/s1.jsonl`, `${JSON.stringify(log)}\n`);
+  await repo.git('remote', 'add', 'origin', 'https://github.com/a/b.git');
+  await repo.write('AGENTS.md', '# Agents');
+  const init = (...words: string[]) => runTeddy(['init', ...words], { cwd: repo.root, env: env() });
+  const look = async () => [await listHome(), await repo.git('status', '--porcelain'), await repo.git('for-each-ref')];
+  const configured = () => readFile(join(repo.root, '.git/config'), 'utf8');
+  const before = [...(await look()), await configured()];
+  const done = await init('--yes');
+  expect(done).toMatchObject({ exitCode: 0 });
+  expect(done.stderr).toContain('Agents have 1 session from the last 30 days that teddy has not recorded.');
+  expect(done.stderr).toContain('teddy capture sweep --since 30d');
+  expect((await readStatus()).captured).toBe(true);
+  const after = await look();
+  expect((await init('--yes')).stdout).toContain('Nothing to do.');
+  expect(await look()).toEqual(after);
+  expect(await init('--remove', '--yes')).toMatchObject({ exitCode: 0 });
+  expect([...(await look()), await configured()]).toEqual(before);
+  expect(await repo.read('AGENTS.md')).toBe('# Agents');
+});

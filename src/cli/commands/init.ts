@@ -7,8 +7,8 @@ import { toVisible } from '../../session/text/visible-text.ts';
 import type { PlannedPart } from '../../workflow/setup/set-up.ts';
 import { parseSince } from '../arguments.ts';
 import { isDebug, type CliContext } from '../context.ts';
-import { renderError } from '../render/error.ts';
-import { describeChanges, renderPlan, stepsOf, toPartJson, type Shorten } from '../render/setup.ts';
+import { errorDocument, renderError } from '../render/error.ts';
+import { describeChanges, renderDiffs, renderPlan, stepsOf, toPartJson, type Shorten } from '../render/setup.ts';
 import { option, TeddyCommand, type Terminal, usage, withInterrupt } from '../teddy-command.ts';
 
 /** The parts of a repository's setup, in their order: the list that init, its removal and the doctor share. */
@@ -77,12 +77,15 @@ export class InitCommand extends TeddyCommand {
       const shorten = shortener(project.repository.workspace?.root, this.context.env['HOME']);
       const failures = planned.flatMap(({ error }) => error ?? []);
       const taken = new Set<Step>();
+      const told: { part: string; text: string }[] = [];
       const isLook = this.dryRun || (this.json && !this.yes);
       if (!isLook && !this.yes && !terminal.isInteractive) this.refuseUnasked(terminal, planned, shorten);
-      if (this.dryRun && !this.json) terminal.print(renderPlan(planned, { diffs: true, shorten }));
+      const diffs = isLook || this.json ? await renderDiffs(planned, project.masker) : new Map();
+      if (this.dryRun && !this.json) terminal.print(renderPlan(planned, { diffs, shorten }));
       if (!isLook) {
         failures.length = 0;
         const say = ({ part }: PlannedPart, text: string) => {
+          told.push({ part: part.name, text });
           if (!this.json) terminal.say(toVisible(`${part.name.padEnd(8)} ${text}`));
         };
         await withInterrupt(terminal, 'teddy init --dry-run', (signal) =>
@@ -103,7 +106,12 @@ export class InitCommand extends TeddyCommand {
         );
       }
       if (this.json)
-        this.printJson(terminal, 'init', { removal: this.remove, parts: planned.map((one) => toPartJson(one, taken)) });
+        this.printJson(terminal, 'init', {
+          removal: this.remove,
+          parts: planned.map((one) => toPartJson(one, taken, diffs)),
+          told,
+          failures: failures.map(errorDocument),
+        });
       else if (!isLook) {
         if (taken.size + failures.length === 0) terminal.print(planned.some(isOpen) ? nothingDone : nothingToDo);
         if (!this.remove) await offerSweep(terminal, project);
@@ -121,7 +129,7 @@ export class InitCommand extends TeddyCommand {
   /** Throws NOT_APPROVED, after showing the plan, unless there is nothing to do. */
   private refuseUnasked(terminal: Terminal, planned: readonly PlannedPart[], shorten: Shorten): void {
     if (!planned.some((one) => one.error !== null || isOpen(one))) return;
-    terminal.say(renderPlan(planned, { diffs: false, shorten }).trimEnd());
+    terminal.say(renderPlan(planned, { shorten }).trimEnd());
     const only = this.only === undefined ? '' : ` --only ${planned.map(({ part }) => part.name).join(',')}`;
     const command = `teddy init${this.remove ? ' --remove' : ''}${only}`;
     throw new TeddyError(

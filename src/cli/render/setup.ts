@@ -1,12 +1,23 @@
 /** Renders the parts that `teddy init` sets up: for a program, as a plan with diffs, and as the end of a question. */
 import type { Change, FileChange, Step } from '../../ports/setup.ts';
 import { renderUnifiedDiff } from '../../plan/match/diff.ts';
+import type { Masker } from '../../ports/project.ts';
 import { nameSome } from '../../session/text/name-some.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
 import type { PlannedPart } from '../../workflow/setup/set-up.ts';
 import { errorDocument } from './error.ts';
 
-export function toPartJson({ part, state, why, plan, error }: PlannedPart, taken: ReadonlySet<Step>) {
+type Diffs = ReadonlyMap<Change, string>;
+
+/** Renders each file's diff. Settings of other programs may contain secrets, which are masked. */
+export async function renderDiffs(planned: readonly PlannedPart[], masker: Masker): Promise<Diffs> {
+  const diffs = new Map<Change, string>();
+  for (const change of planned.flatMap(({ plan }) => stepsOf(plan)).flatMap(({ changes }) => changes))
+    if (isFile(change)) diffs.set(change, (await masker.mask(renderDiff(change), change.path)).text);
+  return diffs;
+}
+
+export function toPartJson({ part, state, why, plan, error }: PlannedPart, taken: ReadonlySet<Step>, diffs: Diffs) {
   return {
     name: part.name,
     state,
@@ -16,7 +27,7 @@ export function toPartJson({ part, state, why, plan, error }: PlannedPart, taken
       isUsual: step.isExtra !== true,
       isDone: taken.has(step),
       changes: step.changes.map((change) =>
-        isFile(change) ? { path: change.path, change: kindOf(change), diff: renderDiff(change) } : change,
+        isFile(change) ? { path: change.path, change: kindOf(change), diff: diffs.get(change) ?? '' } : change,
       ),
     })),
     notes: plan.filter((one) => typeof one === 'string'),
@@ -61,10 +72,9 @@ function renderDiff({ path: whole, before, after }: FileChange): string {
   return renderUnifiedDiff(path, before, new Uint8Array()).replace(/^\+\+\+ .*$/m, '+++ /dev/null');
 }
 
-/** Renders each part with its steps; with `diffs`, each file's diff as well. */
 export function renderPlan(
   planned: readonly PlannedPart[],
-  { diffs, shorten }: { diffs: boolean; shorten: Shorten },
+  { diffs, shorten }: { diffs?: Diffs; shorten: Shorten },
 ): string {
   const rows = planned.map(({ part, state, why, plan, error }) => {
     const head = `${part.name.padEnd(8)} ${stateWords[state]}${why === null ? '' : `: ${why}`}\n`;
@@ -72,7 +82,7 @@ export function renderPlan(
     if (error !== null) told.push(`${error.message} ${error.hint ?? ''}`.trim());
     const done = stepsOf(plan).map((one) => {
       const text = `${one.does}${one.isExtra === true ? ' (only if you say yes)' : ''}`;
-      const files = diffs ? one.changes.filter(isFile).map(renderDiff).join('') : '';
+      const files = one.changes.map((change) => diffs?.get(change) ?? '').join('');
       const changes = describeChanges(one.changes, shorten);
       return `         ${text}${changes === '' ? '' : `: ${changes}`}.\n${files}`;
     });
