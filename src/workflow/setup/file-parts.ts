@@ -54,7 +54,7 @@ const guideLine = `Earlier work on this repository is recorded. Before you repea
 export function skillPart(project: FileProject, tools: FileTools): Part {
   return filePart(project, 'skill', async (toItem) => {
     const [agents, claude] = [toItem('AGENTS.md', markedLine), toItem('CLAUDE.md', markedLine)];
-    const isThere = async ({ file }: Item) => (await file.read()) !== null;
+    const isThere = async ({ file }: Item) => (await readIfFile(file)) !== null;
     const guide = !(await isThere(agents)) && (await isThere(claude)) ? claude : agents;
     const skill = wholeFile(await tools.readPackageFile('hooks/agents/skill/SKILL.md'));
     return [
@@ -191,9 +191,8 @@ interface Inspected {
   why: string | null;
 }
 
-/** A file that cannot be read is damaged if teddy's text may be in it. */
 async function inspect({ file, own }: Item): Promise<Inspected> {
-  const bytes = await file.read();
+  const bytes = await readIfFile(file);
   const text = bytes === null ? null : decodeText(bytes);
   if (text === null) return { state: bytes === null ? 'missing' : 'kept', why: null };
   const { state, why } = own.find(text);
@@ -209,6 +208,14 @@ function lookAt(groups: readonly (readonly Inspected[])[]): PartLook {
   if (groups.some((items) => items.some(isPresent) && !items.every(isPresent)))
     return { state: 'partly', why: 'Some of its files are missing.' };
   return { state: all.some(isPresent) ? 'set-up' : 'missing', why: null };
+}
+
+/** Returns null for a directory, or a link out of the repository: that is nothing of teddy's. */
+function readIfFile(file: SetupFile): Promise<Uint8Array | null> {
+  return file.read().catch((error: unknown) => {
+    if (error instanceof TeddyError && error.code === 'FILES_IN_THE_WAY') return null;
+    throw error;
+  });
 }
 
 /** Returns null when there is nothing to add. Replaces a version that nobody has changed since teddy wrote it. */
@@ -252,7 +259,7 @@ async function planRemoving(
   { setup, hash }: FileProject,
   { file, own, key, isShared }: Item,
 ): Promise<FileChange | 'kept' | null> {
-  const before = await file.read();
+  const before = await readIfFile(file);
   const text = before === null ? null : decodeText(before);
   if (before === null || text === null) return null;
   const record = await setup.read(key);
@@ -274,7 +281,11 @@ function projectFile({ filesOf }: FileProject, root: string, path: RepoPath): Se
       const found = await files.inspect(path);
       if (found.kind === 'absent') return null;
       if (found.kind === 'file') return found.bytes;
-      throw new TeddyError('FILES_IN_THE_WAY', `${path} is not a file of this repository.`, 'Move it away.');
+      throw new TeddyError(
+        'FILES_IN_THE_WAY',
+        `${path} is not a file of this repository.`,
+        'Move away what is there, and run `teddy init` again.',
+      );
     },
     write: (bytes) => files.install(path, bytes),
     remove: () => files.remove(path),

@@ -198,6 +198,13 @@ describe('the MCP server', () => {
     expect(JSON.parse((await json()) ?? '')).toEqual({ mcpServers: { teddy: { command: 'teddy', args: ['mcp'] } } });
   });
 
+  test('has no place where a directory is, which is no finding, and is refused there', async () => {
+    await project.write({ '.mcp.json/x': '' });
+    expect(await examineParts([part()])).toEqual({ found: [], seen: null });
+    expect(await part().planRemoval()).toEqual([]);
+    expect(await apply(part())).toEqual(['FILES_IN_THE_WAY']);
+  });
+
   test.each(['{ "mcpServers": ', '[]', '{"mcpServers": 1}'])('refuses %s, and changes nothing', async (text) => {
     await project.write({ '.mcp.json': text });
     expect(await apply(part())).toEqual(['FILES_IN_THE_WAY']);
