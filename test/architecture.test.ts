@@ -167,7 +167,7 @@ const doors: Record<string, string> = {
   'workflow/landing':
     'archive-landed archive-remote archive-session authorship-log delete-session land-for-review land-session landing',
   'workflow/line':
-    'append append-records append-verdict approval-policy choose-start conversation-branch decide-memos describe-records draft-snapshot edited-code entry-labels find find-committed find-open find-recorded find-twin foreign-texts global-branch guard-session-files inspect-tree keep-answer keep-bytes keep-exchange list-work-trees mask-record mask-text masked-output move-refs needed-approval new-files new-session open-work-tree own-start pending-plan prepare proposed-memos quarantine read-assistance read-content read-conversation read-end receive-answer recover-answer refuse-operation remove-work-tree repair save-global session-start settle-commands snapshot-new-files switch take-snapshot unfinished-run way-to-line',
+    'append append-records append-verdict approval-policy choose-start conversation-branch decide-memos describe-records draft-snapshot edited-code entry-labels find find-committed find-open find-recorded find-twin foreign-texts global-branch go-to-line guard-session-files inspect-tree keep-answer keep-bytes keep-exchange list-work-trees mask-record mask-text masked-output move-refs needed-approval new-files new-session open-work-tree own-start pending-plan prepare proposed-memos quarantine read-assistance read-content read-conversation read-end receive-answer recover-answer refuse-operation remove-work-tree repair save-global session-start settle-commands snapshot-new-files switch take-snapshot unfinished-run way-to-line',
   'workflow/page': 'page-file read-page',
   'workflow/replay': 'line replayed',
   'workflow/review':

@@ -1,4 +1,4 @@
-/** What forges and other people's git commands do to shared sessions, and what is left of them. */
+/** Checks that sessions outlive what forges and other people's git commands do to them. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
