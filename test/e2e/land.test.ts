@@ -102,7 +102,7 @@ test('with --pr the code reaches a remote that protects its base branch, with th
   const { refs: _, ...before } = await repo.fingerprint();
   const { stdout, stderr } = await project.run(['land', '--pr']);
   expect(stdout).toContain(`teddy/${id} landed on teddy-land/${id}: 1 file`);
-  expect(stderr).toContain(`Open a pull request from teddy-land/${id} into main on origin.`);
+  expect(stderr).toContain(`teddy-land/${id} is on origin, for a pull request into main.`);
   const { refs: __, ...after } = await repo.fingerprint();
   expect(after).toEqual(before);
   const there = await repo.git('--git-dir', bare, 'for-each-ref', '--format=%(refname)', 'refs/heads', 'refs/teddy');

@@ -257,7 +257,7 @@ function toRefused(label: string, refused: readonly PushedRef[], serverSaid: rea
   return new TeddyError(
     'REMOTE_REFUSED',
     cut(`${label} refused ${name}${others}: ${reason}.${words}`),
-    'Nothing was changed there. Check its rules: protected branches, hooks, quotas.',
+    `It is as before there. Check the rules of ${label}: protected branches, hooks, quotas.`,
   );
 }
 

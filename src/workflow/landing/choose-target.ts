@@ -17,6 +17,8 @@ export interface LandingTarget {
   tip: Oid | null;
   /** The branch's tip. Other than `tip` when the landing creates the branch, or first moves it forward to `tip`. */
   current: Oid | null;
+  /** The name of `tip` for people: the branch, or the one that it starts from. */
+  name: string;
 }
 
 /**
@@ -35,18 +37,18 @@ export async function chooseTarget(project: Project, line: LandableLine, request
   const found = (await project.repository.store.listRefs('refs/heads/')).find((tip) => tip.ref === ref);
   const { store } = project.repository;
   const current = found?.oid ?? null;
-  await refuseLine(project, line, { ref, tip: current, current }, base);
+  await refuseLine(project, line, { ref, tip: current }, base);
   const { from } = request;
   if (from !== undefined && (current === null || (await store.isAncestor(current, from))))
-    return { ref, tip: from, current };
+    return { ref, tip: from, current, name: from === current ? name : (request.fromName ?? name) };
   if (current === null && (name !== base || started?.isFirst !== true)) {
     const agreed = onto === undefined || base === null ? null : await askToCreate(project, name, base, request);
-    if (agreed !== null) return { ref, tip: agreed, current };
+    if (agreed !== null) return { ref, tip: agreed, current, name: base ?? name };
     throw await toUnknown(project, name, line, { request, isBase: onto === undefined && started !== null });
   }
   if (onto === undefined && start !== null && !isDryRun)
     await requireOwnStart(project, line.name, start, toLandCommand(line.name, request, { onto: start.branch }));
-  return { ref, tip: current, current };
+  return { ref, tip: current, current, name };
 }
 
 /**
@@ -82,7 +84,7 @@ async function askToCreate(project: Project, name: string, base: string, request
 async function refuseLine(
   project: Project,
   line: LandableLine,
-  { ref, tip }: LandingTarget,
+  { ref, tip }: Pick<LandingTarget, 'ref' | 'tip'>,
   base: string | null,
 ): Promise<void> {
   if (ref === globalRef) throw toUsage(`${shortRef(ref)} contains what all sessions share, not code.`);

@@ -1,10 +1,13 @@
 /** Lands a line's code for a pull request: on a branch of its own that starts from the remote's base branch. */
 import { TeddyError } from '../../errors.ts';
-import type { TransferOptions } from '../../ports/git.ts';
+import type { Store, TransferOptions } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { isRefName, shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
+import { findLandings } from '../../session/lines/landing.ts';
 import { readBaseBranch } from '../../session/lines/lines.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
+import { findLine } from '../line/find.ts';
+import { makeLocal } from '../line/own-start.ts';
 import { withCodeRemote, type CodeRemote } from '../sharing/code-remote.ts';
 import { findLandable, landSession, type Landed } from './land-session.ts';
 import type { LandableLine, LandRequest } from './landing.ts';
@@ -21,8 +24,10 @@ export interface LandedForReview extends Pick<CodeRemote, 'remote' | 'url'> {
   branch: string;
   /** The branch that the pull request asks to change, as the remote calls it. */
   base: string;
-  /** The push of the session; null after a dry run. */
+  /** The push of the session; null after a dry run, and when the remote refused it. */
   shared: Awaited<ReturnType<CodeRemote['pushSession']>> | null;
+  /** Why the session was not pushed. */
+  refusal: TeddyError | null;
 }
 
 /**
@@ -32,7 +37,7 @@ export interface LandedForReview extends Pick<CodeRemote, 'remote' | 'url'> {
  */
 export async function landForReview(project: Project, request: ReviewRequest): Promise<LandedForReview> {
   const { signal, onProgress, isDryRun = false } = request;
-  const line = await findLandable(project, request.target);
+  const line = await findOwnLine(project, request.target);
   const base = request.onto ?? (await readBaseBranch(project, line.tip));
   if (base === null)
     throw new TeddyError(
@@ -41,22 +46,44 @@ export async function landForReview(project: Project, request: ReviewRequest): P
       `Name the branch that the pull request changes: \`teddy land ${toShellWord(line.name)} --pr --onto <branch>\`.`,
     );
   return withCodeRemote(project, base, { signal, onProgress }, async (code) => {
-    const place = await choosePlace(project, code, request.branch ?? `teddy-land/${line.session}`);
+    const place = await choosePlace(project, code, { session: line.session, branch: request.branch, local: base });
     const branch = shortRef(place.ref);
-    const pullRequest = { branch: request.branch, base: request.onto };
-    const landed = await land(project, line, { ...request, onto: branch, from: place.from, pullRequest }, place);
     const { remote, url } = code;
+    const landing = {
+      ...request,
+      onto: branch,
+      from: place.from,
+      fromName: `${remote.label}/${shortRef(code.base.ref)}`,
+      pullRequest: { branch: request.branch, base: request.onto },
+    };
+    const landed = await land(project, line, landing, place);
     const found = { landed, session: line.session, branch, base: shortRef(code.base.ref), remote, url };
-    if (isDryRun) return { ...found, shared: null };
+    if (isDryRun) return { ...found, shared: null, refusal: null };
+    // A session that the remote refuses, for example because of teddy/global, does not stop the code.
+    const pushed = await code.pushSession(line.session).catch(toRefusal);
     try {
-      const shared = await code.pushSession(line.session);
-      await code.pushCode(place.ref, landed?.commit ?? place.current);
-      return { ...found, shared };
+      await code.pushCode(place.ref, landed?.commit ?? place.from);
     } catch (error) {
       project.notices.warn(`The code is on ${branch} here, and has not been pushed. The same command tries again.`);
       throw error;
     }
+    const refusal = pushed instanceof TeddyError ? pushed : null;
+    return { ...found, shared: pushed instanceof TeddyError ? null : pushed, refusal };
   });
+}
+
+function toRefusal(error: unknown): TeddyError {
+  if (error instanceof TeddyError && error.code !== 'INTERRUPTED') return error;
+  throw error;
+}
+
+/** Finds the line, and makes a local branch of one that was only fetched, so that its turns stay here as well. */
+async function findOwnLine(project: Project, target: string | undefined): Promise<LandableLine> {
+  const line = await findLandable(project, target);
+  if (!line.ref.startsWith('refs/remotes/')) return line;
+  const known = await findLine(project, target ?? line.name, { appends: true });
+  if (known.tip === null) await makeLocal(project, known);
+  return findLandable(project, shortRef(known.ref));
 }
 
 interface Place {
@@ -65,32 +92,76 @@ interface Place {
   from: Oid;
   /** The local branch's tip; null when there is no such branch. */
   current: Oid | null;
+  /** True when the branch has an earlier landing of the session that is not merged yet. */
+  isOpen: boolean;
+}
+
+interface Wish {
+  session: SessionId;
+  /** The branch that the user named. */
+  branch: string | undefined;
+  /** The local name of the base branch. */
+  local: string;
 }
 
 /**
- * Chooses the wanted branch, or the same name with `-2`, `-3`, ... when that branch has been merged in another form or
- * belongs to somebody else.
+ * Chooses the user's branch, or `teddy-land/<session>`: one with a landing of the session that is not merged yet, or a
+ * new one. The same name with `-2`, `-3`, ... when that branch was merged in another form, was rewritten, or has only
+ * other code. Throws USAGE for a branch of the user's with other code.
  */
-async function choosePlace(project: Project, { remote, base, ...code }: CodeRemote, wanted: string): Promise<Place> {
+async function choosePlace(
+  project: Project,
+  { remote, base, ...code }: CodeRemote,
+  { session, branch, local }: Wish,
+): Promise<Place> {
   const { store } = project.repository;
-  const here = new Map((await store.listRefs('refs/')).map(({ ref, oid }) => [ref, oid]));
+  const here = new Map((await store.listRefs('refs/heads/')).map(({ ref, oid }) => [ref, oid]));
+  const wanted = branch ?? `teddy-land/${session}`;
+  if (wanted === local || wanted === shortRef(base.ref)) throw toBase(wanted);
+  const isOurs = async (tip: Oid) => (await findLandings(store, tip, base.tip)).some((one) => one.session === session);
   for (let count = 1; ; count += 1) {
     const name = count === 1 ? wanted : `${wanted}-${count}`;
     const ref = `refs/heads/${name}` as RefName;
     if (!isRefName(ref)) throw toBadName(wanted);
     const current = here.get(ref) ?? null;
     const there = code.branches.get(ref) ?? null;
-    const wasPushed = here.has(`refs/remotes/${remote.name}/${name}` as RefName);
     if (there !== null) await code.fetch(ref);
     const tips = [current, there].filter((tip) => tip !== null);
-    const isMerged = (await Promise.all(tips.map((tip) => store.isAncestor(tip, base.tip)))).every((one) => one);
-    if (isMerged) return { ref, from: base.tip, current };
-    if (current === null) continue;
-    if (there === null && !wasPushed) return { ref, from: current, current };
-    if (there !== null && (await store.isAncestor(there, current))) return { ref, from: current, current };
-    // Somebody added to the pull request's branch.
-    if (there !== null && (await store.isAncestor(current, there))) return { ref, from: there, current };
+    const place = { ref, from: base.tip, current, isOpen: false };
+    if ((await Promise.all(tips.map((tip) => store.isAncestor(tip, base.tip)))).every((one) => one)) return place;
+    // Somebody may have added to the pull request's branch.
+    const tip = there === null || (current !== null && (await store.isAncestor(there, current))) ? current : there;
+    const isAhead = tip !== null && (current === null || (await store.isAncestor(current, tip)));
+    if (tip !== null && isAhead && (await isOurs(tip)) && !(await addsNothing(store, tip, base.tip)))
+      return { ...place, from: tip, isOpen: true };
+    if (branch !== undefined) throw toTaken(name, remote.label);
+    project.notices.info(`${name} was merged, was rewritten, or has other code, so it stays as it is.`);
   }
+}
+
+/** Returns true if a squash merge has brought everything from the branch. */
+async function addsNothing(store: Store, tip: Oid, base: Oid): Promise<boolean> {
+  const fork = await store.mergeBase(tip, [base]);
+  if (fork === null) return false;
+  const trees = await Promise.all([fork, base, tip].map(async (oid) => (await store.readCommit(oid)).tree));
+  return (await store.mergeTrees(...(trees as [Oid, Oid, Oid]))).tree === trees[1];
+}
+
+function toBase(name: string): TeddyError {
+  const message = `${name} is the branch that the pull request asks to change.`;
+  return new TeddyError(
+    'USAGE',
+    message,
+    'Name another one with `--pr=<branch>`, or omit the name: `teddy land --pr`.',
+  );
+}
+
+function toTaken(name: string, remote: string): TeddyError {
+  return new TeddyError(
+    'USAGE',
+    `${JSON.stringify(name)}, here or on ${remote}, has code that is not from this session, or was merged or rewritten.`,
+    'Name a new branch with `--pr=<branch>`, or let teddy choose: `teddy land --pr`.',
+  );
 }
 
 function toBadName(name: string): TeddyError {
@@ -103,13 +174,12 @@ async function land(
   project: Project,
   { name }: LandableLine,
   request: LandRequest,
-  { current }: Place,
+  { isOpen }: Place,
 ): Promise<Landed | null> {
   try {
     return await landSession(project, { ...request, target: name });
   } catch (error) {
-    const isThere = error instanceof TeddyError && error.code === 'NOTHING_TO_LAND' && current === request.from;
-    if (isThere && request.isDryRun !== true) return null;
+    if (isOpen && error instanceof TeddyError && error.code === 'NOTHING_TO_LAND') return null;
     throw error;
   }
 }

@@ -8,6 +8,7 @@ import { codeKinds } from '../../session/lines/line-order.ts';
 import { encodeLanding, type LandedFrom, type LostCode } from '../../session/lines/landing.ts';
 import { parseArchiveRef, shortRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import { nameEdits, nameSome, type OwnEdit } from '../../session/text/name-some.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { maskMessage } from '../line/mask-text.ts';
 import { repair } from '../line/repair.ts';
 import { refuseOperation } from '../line/refuse-operation.ts';
@@ -391,7 +392,7 @@ function isArchived({ ref }: LandableLine): boolean {
 
 async function toNothing(project: Project, landing: Landing, request: LandRequest): Promise<TeddyError> {
   const { line, target, base } = landing;
-  const onto = shortRef(target.ref);
+  const onto = target.name;
   if (base.takenBack !== null) {
     const message = `${line.name} has no code that was not on ${onto} before.`;
     return new TeddyError('NOTHING_TO_LAND', message, toRevert(project, landing, base.takenBack));
@@ -418,7 +419,7 @@ async function toNothing(project: Project, landing: Landing, request: LandReques
 
 async function toConflict(project: Project, landing: Landing, conflicts: readonly string[]): Promise<TeddyError> {
   const { line, target, workspace, base, sides, message } = landing;
-  const onto = shortRef(target.ref);
+  const onto = target.name;
   const paths = conflicts.length === 0 ? 'git names no file' : nameSome(conflicts);
   const what = `${line.name} and ${onto} changed the same lines: ${paths}.`;
   if (base.lost !== null) {
@@ -426,7 +427,10 @@ async function toConflict(project: Project, landing: Landing, conflicts: readonl
     return new TeddyError('LAND_CONFLICT', `${what} ${lost} Nothing was changed.`, `${way} Then land again.`);
   }
   const pick = await preparePick(project, sides, message);
-  const git = gitCommandFor(project, target.ref, workspace?.root ?? null);
+  const git =
+    target.current === null && target.tip !== null
+      ? `git switch -c ${toShellWord(shortRef(target.ref))} ${target.tip.slice(0, 12)} && git`
+      : gitCommandFor(project, target.ref, workspace?.root ?? null);
   return new TeddyError(
     'LAND_CONFLICT',
     `${what} Nothing was changed.`,

@@ -24,6 +24,8 @@ export interface LandRequest {
   onto?: string | undefined;
   /** The commit to start `onto` from, a branch that the landing creates or moves forward to there. */
   from?: Oid | undefined;
+  /** The name of that commit for people, such as `origin/main`. */
+  fromName?: string | undefined;
   /** The words of the user for a landing that is for a pull request, which chooses `onto` itself. */
   pullRequest?: { branch: string | undefined; base: string | undefined } | undefined;
   /** The subject and the body; by default made from the turns. */

@@ -73,7 +73,7 @@ function toNoBase({ label }: ChosenRemote, base: RefName): TeddyError {
   return new TeddyError(
     'UNKNOWN_BRANCH',
     `${label} has no branch ${JSON.stringify(branch)}, so nothing can be merged into it there.`,
-    `Push it: \`git push ${toShellWord(label)} ${toShellWord(branch)}\`; or name another one with --onto.`,
+    `\`git ls-remote --heads ${toShellWord(label)}\` lists its branches; name one with --onto.`,
   );
 }
 

@@ -6,7 +6,7 @@ import { findWayToOpen } from '../../../src/cli/render/pull-request.ts';
 import type { MemoryRemote } from '../../support/memory-remotes.ts';
 import type { MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, session, start, turn } from '../../support/turns.ts';
-import { expectNoQuarantine, makeClone, makeRemote, request } from '../sharing/clones.ts';
+import { expectNoQuarantine, makeClone, makeRemote, makeSyncedClone, request } from '../sharing/clones.ts';
 
 const branch = `teddy-land/${session}`;
 let origin: MemoryRemote;
@@ -23,12 +23,12 @@ const land = (more: Partial<ReviewRequest> = {}) => landForReview(project, { ...
 const there = async (name: string) => (await origin.store.listRefs(`refs/heads/${name}`))[0]?.oid ?? null;
 
 /** The remote moves a branch: to `tip` and a commit on top of it, or away. */
-async function moveThere(name: string, tip: Oid | null, file?: string): Promise<Oid | null> {
+async function moveThere(name: string, tip: Oid | null, file?: string, text = `${file}\n`): Promise<Oid | null> {
   const ref = `refs/heads/${name}` as RefName;
   let moved = tip;
   if (file !== undefined && tip !== null) {
     const batch = origin.store.batch();
-    const blob = { mode: '100644' as const, name: file, oid: await batch.blob(`${file}\n`) };
+    const blob = { mode: '100644' as const, name: file, oid: await batch.blob(text) };
     const rest = (await origin.store.readTree((await origin.store.readCommit(tip)).tree)).filter(
       (entry) => entry.name !== file,
     );
@@ -83,7 +83,7 @@ test('after a merge the branch goes forward to it; after a squash, or if it is a
   await moveThere(`${branch}-2`, await there('main'), 'foreign.txt');
   await turn(project, 'Make c.txt', create('c.txt'));
   expect((await land()).branch).toBe(`${branch}-3`);
-  expect((await land({ branch: 'mine' }).catch((error: Error) => error)) as object).toMatchObject({ branch: 'mine' });
+  expect(await land({ branch: 'mine' })).toMatchObject({ branch: 'mine' });
 });
 
 test('a push that failed is made up for, and nothing lands twice', async () => {
@@ -96,7 +96,59 @@ test('a push that failed is made up for, and nothing lands twice', async () => {
   origin.refuses = () => [];
   expect((await land()).landed).toBeNull();
   expect([await project.tipOf(branch), await there(branch)]).toEqual([tip, tip]);
-  await expect(land({ isDryRun: true })).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
+  expect((await land({ isDryRun: true })).landed).toBeNull();
+});
+
+test('another clone goes on with the open branch, and after a squash no clone brings the old one back', async () => {
+  await land();
+  const tip = await there(branch);
+  const clone = await makeSyncedClone(origin, 'b');
+  const again = () => landForReview(clone, request);
+  expect(await again()).toMatchObject({ branch, landed: null });
+  await turn(project, 'Make b.txt', create('b.txt'));
+  await land();
+  expect((await project.repository.store.readCommit(await project.tipOf(branch))).parents).toEqual([tip]);
+  const batch = origin.store.batch();
+  const head = await origin.store.readCommit((await there(branch)) as Oid);
+  const parents = [(await there('main')) as Oid];
+  const squash = await batch.commit({
+    tree: head.tree,
+    parents,
+    ...(await project.repository.store.ident()),
+    message: 'S\n',
+  });
+  await batch.flush();
+  await moveThere('main', squash);
+  await moveThere(branch, null);
+  await expect(land()).rejects.toMatchObject({
+    code: 'NOTHING_TO_LAND',
+    message: expect.stringContaining('origin/main'),
+  });
+  expect(await there(branch)).toBeNull();
+});
+
+test('a branch with other code is not taken by name, nor the one that the pull request changes', async () => {
+  await moveThere('theirs', await project.tipOf('main'), 'foreign.txt');
+  for (const name of ['theirs', 'main'])
+    await expect(land({ branch: name })).rejects.toMatchObject({
+      code: 'USAGE',
+      hint: expect.stringContaining('--pr'),
+    });
+});
+
+test('a session that the remote refuses does not stop the code, and is reported', async () => {
+  origin.refuses = (refs) => refs.filter((ref) => !ref.includes('teddy-land/'));
+  const { refusal, shared } = await land();
+  expect([refusal?.code, shared, await there(branch)]).toEqual(['REMOTE_REFUSED', null, await project.tipOf(branch)]);
+});
+
+test('the way out of a conflict begins with the branch that is not there yet', async () => {
+  await moveThere('main', await project.tipOf('main'), 'a.txt', 'other\n');
+  await expect(land()).rejects.toMatchObject({
+    code: 'LAND_CONFLICT',
+    message: expect.stringContaining('and origin/main changed the same lines'),
+    hint: expect.stringContaining(`git switch -c ${branch} ${(await there('main'))?.slice(0, 12)} && git cherry-pick`),
+  });
 });
 
 test('a dry run moves no branch here or there', async () => {
@@ -108,7 +160,7 @@ test('a dry run moves no branch here or there', async () => {
 test('a base branch that the remote does not have, and a name that git refuses, are refused', async () => {
   await expect(land({ onto: 'release' })).rejects.toMatchObject({
     code: 'UNKNOWN_BRANCH',
-    hint: 'Push it: `git push origin release`; or name another one with --onto.',
+    hint: '`git ls-remote --heads origin` lists its branches; name one with --onto.',
   });
   await expect(land({ branch: 'a..b' })).rejects.toMatchObject({ code: 'USAGE' });
   await expect(land({ branch: 'teddy/20260124-other' })).rejects.toMatchObject({ code: 'USAGE' });

@@ -46,7 +46,8 @@ export class SessionLandCommand extends TeddyCommand {
 
       With --pr, the code lands on a branch for a pull request, \`teddy-land/<session>\` or the one that you name, which
       starts from the remote's base branch; your own branches do not move. teddy pushes it together with the session,
-      and says how to open the pull request. Later turns land on the same branch, as long as it is open.
+      and says how to open the pull request. Later turns land on the same branch, as long as it is open; name it again
+      if you named it.
 
       A conflict changes nothing; teddy prints the command to merge by hand.
 
@@ -112,16 +113,20 @@ export class SessionLandCommand extends TeddyCommand {
     const way = findWayToOpen({ ...found, title });
     const { landed, shared, remote } = found;
     if (this.json) {
-      const { branch: name, base } = found;
+      const { branch: name, base, session } = found;
       const push = shared && toSharedJson(shared, this.dryRun);
       const pullRequest = { branch: name, base, remote: remote.label, address: way?.address ?? null, push };
-      this.printJson(terminal, 'session-land', { ...(landed && toJson(landed, this.dryRun)), pullRequest });
-    } else if (landed !== null && this.dryRun) showDryRun(terminal, landed);
-    else {
+      this.printJson(terminal, 'session-land', { session, ...(landed && toJson(landed, this.dryRun)), pullRequest });
+    } else if (this.dryRun) {
+      if (landed !== null) showDryRun(terminal, landed);
+      else terminal.say(toVisible(`${found.branch} has all of the code already.`));
+    } else {
       const hasClient = way !== null && (await hasProgram(way.program, this.context.env));
       showForReview(terminal, found, hasClient ? way : way && { ...way, command: '' });
     }
-    if (landed?.obstacle && !this.json) throw landed.obstacle;
+    const problem = landed?.obstacle ?? found.refusal;
+    if (problem !== null && !this.json) throw problem;
+    if (problem !== null) return problem.exitCode;
     return landed?.obstacle?.exitCode ?? (shared === null ? 0 : endShared(terminal, shared, { json: this.json }));
   }
 }
@@ -130,10 +135,10 @@ export class SessionLandCommand extends TeddyCommand {
 function showForReview(terminal: Terminal, found: LandedForReview, way: WayToOpen | null): void {
   const { landed, session, shared, branch, base, remote } = found;
   if (landed !== null) showLanded(terminal, { ...landed, remote: null, archiveCommand: null });
-  if (shared !== null) showShared(terminal, shared, { dryRun: false, verb: 'push', selector: session });
-  terminal.say(toVisible(`${branch} is pushed to ${remote.label}. It asks to change ${base} there.`));
-  if (way === null)
-    return terminal.say(toVisible(`Open a pull request from ${branch} into ${base} on ${remote.label}.`));
+  const isNew = shared?.lines.some(({ did, problem }) => did.length > 0 || problem !== null) === true;
+  if (shared !== null && isNew) showShared(terminal, shared, { dryRun: false, verb: 'push', selector: session });
+  terminal.say(toVisible(`${branch} is on ${remote.label}, for a pull request into ${base}.`));
+  if (way === null) return terminal.say(toVisible(`Open one there, unless there is one already.`));
   terminal.say(toVisible(`To open the pull request in a browser: ${way.address}`));
   if (way.command !== '') terminal.say(toVisible(`Or type: ${way.command}`));
 }
