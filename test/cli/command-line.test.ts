@@ -268,6 +268,7 @@ slowTest('a command that is nearly there is offered, and none that is far', asyn
   expect(await offered('lsit')).toBe('teddy list');
   expect(await offered('nwe')).toBe('teddy new');
   expect(await offered('lst')).toBe('teddy list');
+  expect(await offered('stauts')).toBe('teddy status');
   expect(await offered('session', 'pln')).toBe('teddy plan');
   expect(await offered('session', 'exec')).toBe('teddy execute');
   expect(await offered('session', 'excute', '-y')).toBe('teddy execute');

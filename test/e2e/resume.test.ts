@@ -77,6 +77,14 @@ test('a session from another machine is pulled and checked out, here or in a lin
   expect(here).toMatchObject({ exitCode: 0, stderr: expect.stringContaining(`Switched to teddy/${session}.`) });
   expect(here.stderr).toContain(`Pulled teddy/${session}, teddy/global from origin.`);
   expect(await readFile(join(place, 'one/made.txt'), 'utf8')).toBe('made\n');
+  // What the other machine has sent since then, and was fetched, is taken first.
+  const on = (...args: string[]) => project.run(args, { cwd: join(place, 'one'), env: { HOME: place } });
+  await on('push');
+  await project.ok('sync');
+  await project.plan(createPlan('more.txt', 'more\n'));
+  await project.ok('push');
+  await repo.git('-C', join(place, 'one'), 'fetch', '--quiet');
+  expect(await go('one', '-y')).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('Pulled teddy/') });
   const { exitCode, stdout } = await go('two', '--worktree', '--with', 'claude-code');
   const root = join(await realpath(place), `two/.git/teddy/worktrees/${session}`);
   expect([exitCode, stdout]).toEqual([0, expect.stringMatching(/^cd .* && claude --resume [0-9a-f-]{36}\n$/)]);

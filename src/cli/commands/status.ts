@@ -175,7 +175,7 @@ function describeState(status: Status): string[] {
 
 function describeMissingApproval({ approval }: Status): string[] {
   if (approval === null) return [];
-  if (approval.by === 'anybody') return ['It is waiting for an approval: teddy approve'];
+  if (approval.isOwn) return ['It is waiting for your approval.'];
   return [`It is waiting for the approval of somebody other than ${toVisible(approval.asker ?? 'its author')}.`];
 }
 

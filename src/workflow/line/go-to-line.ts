@@ -2,6 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type RefName, type SessionId } from '../../names.ts';
+import { listLines } from '../../session/lines/lines.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
 import { findLine } from './find.ts';
 import { openWorkTree } from './open-work-tree.ts';
@@ -48,4 +49,12 @@ export async function goToLine(
   await refuseRunsIn(project, workspace);
   await workspace.switchTo(ref);
   return { ref, session, root: workspace.root, hasSwitched: true };
+}
+
+/** Returns true if a remote-tracking branch of the line has newer steps than the local branch. Asks no remote. */
+export async function isBehindRemote(project: Project, { ref }: { ref: RefName }): Promise<boolean> {
+  // Entry ids sort by time.
+  const lines = (await listLines(project)).filter(({ branchRef }) => branchRef === ref);
+  const local = lines.find(({ remote }) => remote === null)?.nearest.entry.id ?? '';
+  return lines.some(({ remote, nearest }) => remote !== null && nearest.entry.id > local);
 }

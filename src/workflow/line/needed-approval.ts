@@ -78,6 +78,7 @@ export async function requireApproval(
   const whose = isOwnEnough
     ? 'an approval'
     : `an approval by somebody who did not write its message${asker === null ? '' : ` (${asker} did)`}`;
+  const isOther = asker !== null && !isSamePerson(await readOwnEmail(project), asker);
   const add = (await hasRemote(project)) ? '' : 'Add a remote (`git remote add origin <url>`). ';
   const command = `teddy approve ${turn} -s ${toShellWord(shortRef(line.ref))}`;
   throw new TeddyError(
@@ -87,7 +88,9 @@ export async function requireApproval(
       ? `Approve it: \`${command}\`; or execute it at a terminal without -y, where you are asked about each action.`
       : doubt !== null
         ? doubt.wayOut
-        : `${add}Push the branch (\`teddy push -s ${toShellWord(shortRef(line.ref))}\`), have somebody else approve it with \`${command}\` and push, then pull it.`,
+        : isOther
+          ? `Approve it: \`${command}\`. Then run the command again.`
+          : `${add}Push the branch (\`teddy push -s ${toShellWord(shortRef(line.ref))}\`), have somebody else approve it with \`${command}\` and push, then pull it.`,
   );
 }
 
@@ -144,6 +147,11 @@ export async function findAsker(
     if (entry.kind === 'plan') planner = asker;
   }
   return planner;
+}
+
+/** Throws NO_IDENTITY. */
+export async function readOwnEmail({ repository: { store } }: Project): Promise<string> {
+  return parseIdent((await store.ident()).author).email;
 }
 
 export function isSamePerson(one: string, other: string | undefined): boolean {

@@ -1,11 +1,10 @@
 /** Finds the plans of other people that wait for this user's approval. */
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type SessionId, type TurnName } from '../../names.ts';
-import { parseIdent } from '../../session/entries/logged-entry.ts';
 import { listLines, type KnownLine } from '../../session/lines/lines.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
 import { findPlanned, readLine } from '../../view/view.ts';
-import { findAsker, isSamePerson, readApproval } from '../line/needed-approval.ts';
+import { findAsker, isSamePerson, readApproval, readOwnEmail } from '../line/needed-approval.ts';
 
 export interface WaitingPlan {
   session: SessionId;
@@ -28,7 +27,7 @@ export interface WaitingPlan {
 export async function listWaiting(project: Project): Promise<WaitingPlan[]> {
   if (!(await hasPolicy(project))) return [];
   const lines = newestOfEach(await listLines(project));
-  const own = parseIdent((await project.repository.store.ident()).author).email;
+  const own = await readOwnEmail(project);
   const planned = await findPlanned(project, [...lines.keys()]);
   const waiting = await Promise.all(
     planned.map((line) => readWaiting(project, { line, isBehind: lines.get(line) === true }, own)),

@@ -15,7 +15,7 @@ import { parseLineRef, shortRef, type Oid, type RefName, type SessionId, type Tu
 import { toShellWord } from '../../session/text/shell-word.ts';
 import { findCommit } from '../line/find-committed.ts';
 import { findBranchAt, findFreeBranch, findLine, lineName, type Line } from '../line/find.ts';
-import { hasRemote, readApproval } from '../line/needed-approval.ts';
+import { hasRemote, isSamePerson, readApproval, readOwnEmail } from '../line/needed-approval.ts';
 import { findWayTo, toArchiveCommand } from '../line/way-to-line.ts';
 import { findBaseStart, findOtherWithCode, hasCodeToLand, hasLandedAsItStands } from '../line/find-open.ts';
 import { findNearestEntry, type NearestEntry } from '../../session/entries/nearest-entry.ts';
@@ -92,9 +92,12 @@ export interface Status {
   leftoverWrites: string[];
   /** The number of memos proposed by agents. */
   proposedMemos: number;
-  /** The plan waits for an approval: by anybody, or by somebody other than `asker`. Null when it needs none. */
-  approval: { by: 'anybody' | 'others'; asker: string | null } | null;
-  /** Other people's plans that wait for this user's approval, newest first. */
+  /**
+   * The plan waits for an approval: by anybody, or by somebody other than `asker`. `isOwn` means that this user can give
+   * it. Null when it needs none.
+   */
+  approval: { by: 'anybody' | 'others'; asker: string | null; isOwn: boolean } | null;
+  /** Other people's plans on other lines that wait for this user's approval, newest first. */
   waiting: WaitingPlan[];
   /** Commands to run next; the first one is the most likely. */
   next: string[];
@@ -156,8 +159,9 @@ export async function readStatus(project: Project): Promise<Status> {
   if (isUnmerged) return { ...status, next: ['git status'] };
   const next =
     line === null ? toStart(project, head) : toNext(project, { ...status, others: state?.pendingOn ?? [] }, line);
-  const shows = waiting.slice(0, 1).map(({ show }) => show);
-  return { ...status, next: [...(await next), ...shows] };
+  const elsewhere = waiting.filter((one) => one.line !== status.line || line?.found !== 'head');
+  const shows = elsewhere.slice(0, 1).map(({ show }) => show);
+  return { ...status, waiting: elsewhere, next: [...(await next), ...shows] };
 }
 
 /** Finds the line without any notices, because `status` itself reports the line. */
@@ -239,8 +243,12 @@ async function readMissingApproval(
   turn: TurnName,
 ): Promise<Status['approval']> {
   if (!(await hasPolicy(project))) return null;
-  const { isNeeded, isOwnEnough, counted, asker } = await readApproval(project, line, turn);
-  return isNeeded && counted.length === 0 ? { by: isOwnEnough ? 'anybody' : 'others', asker } : null;
+  const { isNeeded, isOwnEnough, counted, asker, verdicts } = await readApproval(project, line, turn);
+  if (!isNeeded || counted.length > 0) return null;
+  const own = await readOwnEmail(project);
+  const hasSpoken = verdicts.some(({ author }) => isSamePerson(own, author.email));
+  const isOwn = isOwnEnough || (!isSamePerson(own, asker ?? undefined) && !hasSpoken);
+  return { by: isOwnEnough ? 'anybody' : 'others', asker, isOwn };
 }
 
 async function findPending(project: Project, line: Line): Promise<Line[]> {
@@ -369,6 +377,8 @@ async function toNext(
       ...recover,
     ];
   if (isInterrupted) return ['teddy execute', 'teddy show', ...recover];
+  if (plan !== null && status.approval?.by === 'others' && status.approval.isOwn)
+    return ['teddy approve', 'teddy reject -m "what to do instead"', 'teddy show', ...recover];
   // Only somebody else can approve it, so it has to reach them, and their approval has to arrive here.
   if (plan !== null && status.approval?.by === 'others' && (await hasRemote(project)))
     return ['teddy sync', ...asks, 'teddy show', ...recover];

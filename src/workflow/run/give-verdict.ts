@@ -14,7 +14,7 @@ import type { VerdictWord } from '../../session/entries/entry.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
 import { appendVerdict, movedTurnError } from '../line/append-verdict.ts';
 import { finishMemos } from '../line/decide-memos.ts';
-import { findAsker, isSamePerson, readApproval, refuseAgent } from '../line/needed-approval.ts';
+import { findAsker, isSamePerson, readApproval, readOwnEmail, refuseAgent } from '../line/needed-approval.ts';
 import { refuseModified, type PendingTurn } from '../line/pending-plan.ts';
 import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
 import {
@@ -189,11 +189,6 @@ async function lacksSignature({ repository: { store }, settings }: Project, { co
   if ((await settings.get('sign')) !== 'true') return false;
   const { parents } = await store.readCommit(commit);
   return !(await store.checkSignatures(commit, parents)).has(commit);
-}
-
-async function readOwnEmail({ repository: { store } }: Project): Promise<string> {
-  const { author } = await store.ident();
-  return /<([^>]*)>/.exec(author)?.[1] ?? '';
 }
 
 function refuseInvalid(

@@ -7,7 +7,7 @@ import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
 import { given } from '../../support/given.ts';
 import { memoryRemote } from '../../support/memory-remotes.ts';
 import type { MemoryProject } from '../../support/memory-repository.ts';
-import { create, line, session } from '../../support/turns.ts';
+import { create, line, run, session } from '../../support/turns.ts';
 
 const remoteLine = `refs/remotes/origin/${line}` as RefName;
 let project: MemoryProject;
@@ -74,8 +74,17 @@ test('nothing waits where no approval is asked for', async () => {
 test('the status of the person who asked says whose approval is missing, and how to get it', async () => {
   project.remotes.set('origin', await memoryRemote());
   const waiting = await readStatus(project);
-  expect([waiting.approval, waiting.next[0]]).toEqual([{ by: 'others', asker: 'ada@example.org' }, 'teddy sync']);
+  expect([waiting.approval, waiting.next[0]]).toEqual([
+    { by: 'others', asker: 'ada@example.org', isOwn: false },
+    'teddy sync',
+  ]);
   be('Bea');
+  const asked = await readStatus(project);
+  expect([asked.approval?.isOwn, asked.next[0], asked.waiting]).toEqual([true, 'teddy approve', []]);
+  await expect(run(project)).rejects.toMatchObject({
+    code: 'APPROVAL_MISSING',
+    hint: `Approve it: \`teddy approve 01 -s ${line}\`. Then run the command again.`,
+  });
   await giveVerdict(project, { verdict: 'approved' });
   const approved = await readStatus(project);
   expect([approved.approval, approved.next[0]]).toEqual([null, 'teddy execute']);

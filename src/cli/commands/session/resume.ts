@@ -103,8 +103,9 @@ export class SessionResumeCommand extends TeddyCommand {
     signal: AbortSignal,
   ): Promise<void> {
     const { findLine } = await import('../../../workflow/line/find.ts');
+    const { isBehindRemote } = await import('../../../workflow/line/go-to-line.ts');
     const missing = await findLine(project, selector).then(
-      ({ tip }) => (tip === null ? 'fetched' : null),
+      async (line) => (line.tip === null || (await isBehindRemote(project, line)) ? 'fetched' : null),
       (error: unknown) => {
         if (error instanceof TeddyError && error.code === 'UNKNOWN_SESSION') return error;
         throw error;
