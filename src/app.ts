@@ -28,6 +28,7 @@ import type { AgentSetup } from './ports/agent-setup.ts';
 import type { ModelChoice, SetupTools } from './ports/setup.ts';
 import type { HookSource, MessageFile, Repository, Store } from './ports/git.ts';
 import type { Model, ProviderName } from './ports/model.ts';
+import type { Forge } from './ports/web.ts';
 import type { Clock, Notices, ProcessTree, Project } from './ports/project.ts';
 import { decideSetting, requireUsable } from './session/settings/decide-setting.ts';
 import { findPreset, presets, type Preset, type PresetName } from './session/settings/presets.ts';
@@ -269,6 +270,17 @@ async function findModelChoices(project: Project, env: Environment): Promise<Mod
 /** Opens the file in which git keeps the message of a commit in progress. */
 export async function openMessageFile(path: string): Promise<MessageFile> {
   return (await import('./system/agents/hook-scripts.ts')).messageFile(path);
+}
+
+/** Opens the repository that GitHub's variables name. Throws USAGE when one is missing. */
+export async function openForge(env: Environment, signal: AbortSignal): Promise<Forge> {
+  const { GITHUB_API_URL: api = 'https://api.github.com', GITHUB_GRAPHQL_URL: graphql = `${api}/graphql` } = env;
+  const { GITHUB_REPOSITORY: repository = '', GITHUB_TOKEN: token = '' } = env;
+  if (!/^\w[\w-]*\/(?!\.+$)[\w.-]+$/.test(repository))
+    throw new TeddyError('USAGE', 'GITHUB_REPOSITORY names no repository.', 'Set it to `owner/name`.');
+  if (token === '')
+    throw new TeddyError('USAGE', 'GITHUB_TOKEN is not set.', 'Set it to a token with `pull-requests: write`.');
+  return (await import('./system/web/github.ts')).githubForge({ api, graphql, repository, token, signal });
 }
 
 /** Throws FILE_NOT_FOUND. */

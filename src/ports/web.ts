@@ -1,4 +1,5 @@
 /** The workflows' view of the web. Types only: `system/` implements them. */
+import type { Oid } from '../names.ts';
 
 export interface FetchedPage {
   /** The URL after all redirects. */
@@ -13,4 +14,38 @@ export interface FetchedPage {
 export interface Pages {
   /** Throws PAGE_REFUSED for a URL that teddy never fetches, PAGE_FAILED for a page that it cannot fetch, or INTERRUPTED. */
   fetch(url: string, signal: AbortSignal): Promise<FetchedPage>;
+}
+
+export interface PullRequest {
+  number: number;
+  isOpen: boolean;
+  /** The repository with the change, as `owner/name`; null when it has been deleted. */
+  repository: string | null;
+  /** The branch and the commit of the change. */
+  branch: string;
+  head: Oid;
+  /** The branch that the change will be merged into. */
+  base: string;
+}
+
+export interface ForgeComment {
+  id: number;
+  author: string;
+  body: string;
+  url: string;
+}
+
+/**
+ * One repository on a forge. Each method throws REMOTE_UNREACHABLE, REMOTE_REFUSED when the token may not do this or
+ * the forge asks for patience, INTERRUPTED. The lists have all pages.
+ */
+export interface Forge {
+  /** Lists the open pull requests, or only those from this branch, as `owner:branch`. */
+  listPullRequests(from?: string): Promise<PullRequest[]>;
+  readPullRequest(number: number): Promise<PullRequest>;
+  listComments(number: number): Promise<ForgeComment[]>;
+  /** Returns the name that the token's own comments have as their author. */
+  ownName(): Promise<string>;
+  createComment(number: number, body: string): Promise<ForgeComment>;
+  updateComment(id: number, body: string): Promise<ForgeComment>;
 }

@@ -26,17 +26,21 @@ export function escapeHtml(text: string): string {
   );
 }
 
-/** Breaks up `@name`, `#1`, `GH-1`, `owner/name#1` and URLs, so that a forge does not link, notify or close anything. */
+/**
+ * Breaks up `@name`, `#1`, `!1`, `GH-1`, `owner/name#1`, commit hashes and URLs, so that a forge does not link, notify
+ * or close anything.
+ */
 function splitReferences(text: string, escape: (text: string) => string): string {
   return escape(text.replace(/&/g, '\u{F0000}'))
     .replace(/</g, '&lt;')
     .replace(/>/g, '&gt;')
     .replace(/\u{F0000}/gu, '&amp;')
-    .replace(/(\\?#)(?=\d)/g, `$1${apart}`)
+    .replace(/(\\?[#!])(?=\d)/g, `$1${apart}`)
     .replace(/@/g, `@${apart}`)
     .replace(/(GH-)(?=\d)/gi, `$1${apart}`)
     .replace(/:\/\//g, `:${apart}//`)
-    .replace(/\b(www)\./gi, `$1${apart}.`);
+    .replace(/\b(www)\./gi, `$1${apart}.`)
+    .replace(/(?<!\w)[0-9a-f]{7,64}(?!\w)/gi, (hash) => hash.replace(/.{6}(?=.)/g, `$&${apart}`));
 }
 
 /** Renders several lines as a block quote. */

@@ -4,6 +4,7 @@ import { formatCount } from '../../session/text/format-count.ts';
 import type { ChangedFile, ReviewedAction, ReviewedTurn, TurnLabel } from '../../workflow/review/turn.ts';
 import { countOf, describeSpending, formatDuration } from '../../session/spending/describe-spending.ts';
 import type { Answerer, Decision } from '../../workflow/review/who.ts';
+import type { Oid } from '../../names.ts';
 import type { CommitAuthor } from '../../session/entries/logged-entry.ts';
 import { describeAsides, describeCut } from './turn.ts';
 import { escapeHtml, escapeMarkdown, quoteMarkdown, toCode, toCodeCell } from './escape-markdown.ts';
@@ -13,7 +14,14 @@ const maxActions = 50;
 const maxFiles = 50;
 const maxComments = 20;
 
-export function renderTurnDetails(turn: ReviewedTurn, session: string): string {
+/** Returns the words after the name of whoever decided in this entry. */
+export type DescribeSignature = (commit: Oid) => string;
+
+export function renderTurnDetails(
+  turn: ReviewedTurn,
+  session: string,
+  describeSignature: DescribeSignature = () => '',
+): string {
   const { planTitle, actions, files, answeredBy, spent, error, commits, cut } = turn;
   const message = turn.messages.join('\n\n');
   const cost = describeSpending(spent);
@@ -27,10 +35,10 @@ export function renderTurnDetails(turn: ReviewedTurn, session: string): string {
   return [
     `<details>\n<summary>Turn ${turn.turn}: ${escapeHtml(title)} (${toOutcome(turn)})</summary>`,
     ...(message.trim() === '' ? [] : [quoteMarkdown(cutTo(message, maxMessage)) + noteLong(message, turn, session)]),
-    ...(planTitle === null ? [] : [`Plan: ${escapeMarkdown(planTitle)}`]),
-    ...turn.verdicts.map(renderVerdict),
-    ...turn.decisions.map(renderDecision),
-    ...(error === null ? [] : [`Not finished: ${escapeMarkdown(error)}`]),
+    ...(planTitle === null ? [] : [`Plan: ${escapeMarkdown(cutTo(planTitle, 300))}`]),
+    ...turn.verdicts.map((verdict) => renderVerdict(verdict, describeSignature(verdict.commit))),
+    ...turn.decisions.map((decision) => renderDecision(decision, describeSignature(decision.commit))),
+    ...(error === null ? [] : [`Not finished: ${escapeMarkdown(cutTo(error, maxMessage))}`]),
     ...(actions.length === 0 ? [] : [renderActions(actions)]),
     ...(files.length === 0 ? [] : [renderFiles(files, maxFiles)]),
     ...(asides === null ? [] : [`Not shown: ${asides}.`]),
@@ -54,9 +62,9 @@ export function toOutcome(turn: TurnLabel | ReviewedTurn): string {
 }
 
 /** Returns, for example, `Approved by Ada: Go on.`, with each comment on a single line. */
-function renderVerdict({ verdict, author, text, comments }: ReviewedTurn['verdicts'][number]): string {
+function renderVerdict({ verdict, author, text, comments }: ReviewedTurn['verdicts'][number], signed: string): string {
   const words = { approved: 'Approved by', rejected: 'Rejected by', none: 'No verdict' };
-  const who = verdict === 'none' ? '' : ` ${describePerson(author)}`;
+  const who = verdict === 'none' ? '' : ` ${describePerson(author)}${signed}`;
   const why = text === null ? '.' : `: ${escapeMarkdown(cutTo(text, 300))}`;
   const rows = comments
     .slice(0, maxComments)
@@ -67,8 +75,8 @@ function renderVerdict({ verdict, author, text, comments }: ReviewedTurn['verdic
 }
 
 /** Returns, for example, `Approved by Ada, one by one: 3 actions.` */
-function renderDecision({ decision, by, author, actions }: Decision): string {
-  const who = describePerson(author);
+function renderDecision({ decision, by, author, actions }: Decision, signed: string): string {
+  const who = `${describePerson(author)}${signed}`;
   if (decision === 'rejected') return `Rejected by ${who}.`;
   const count = countOf(actions.length, 'action');
   return by === 'flag'
@@ -80,7 +88,7 @@ function renderDecision({ decision, by, author, actions }: Decision): string {
 export function describeAnswerer({ model, provider, agent }: Answerer): string {
   const more = [
     ...(provider === null || provider === model || model === null ? [] : [escapeMarkdown(cutTo(provider, 50))]),
-    ...(agent === null ? [] : [`for ${agent}`]),
+    ...(agent === null ? [] : [`for ${escapeMarkdown(cutTo(agent, 50))}`]),
   ];
   return `${toCode(cutTo(model ?? provider ?? 'unknown', 100))}${more.length === 0 ? '' : ` (${more.join(', ')})`}`;
 }
@@ -110,7 +118,7 @@ function renderActions(actions: readonly ReviewedAction[]): string {
       ...(reason === null ? [] : [escapeMarkdown(cutTo(reason, 300))]),
     ];
     const shown = target === '' ? '' : ` ${toCode(cutTo(target, 100))}`;
-    return `${index}. ${type}${shown}: ${[status ?? 'not run', ...more].join(', ')}`;
+    return `${index}. ${escapeMarkdown(cutTo(type, 50))}${shown}: ${[status ?? 'not run', ...more].join(', ')}`;
   });
   const more = actions.length - rows.length;
   return [...rows, ...(more > 0 ? ['', `... and ${formatCount(more)} more actions.`] : [])].join('\n');

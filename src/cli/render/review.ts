@@ -106,7 +106,7 @@ function renderPeople({ models, people, turns }: ReviewedLine, read: readonly Sh
 }
 
 /** Returns, for example, `turns 01, 03 to 07`. `all` are the line's turns, in order. */
-function nameTurns(turns: readonly TurnName[], all: readonly TurnName[]): string {
+export function nameTurns(turns: readonly TurnName[], all: readonly TurnName[]): string {
   const runs: TurnName[][] = [];
   for (const turn of turns) {
     const last = runs.at(-1)?.at(-1);

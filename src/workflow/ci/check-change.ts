@@ -38,7 +38,7 @@ async function checkLines(project: Project, request: CheckRequest): Promise<Chec
     const options = { target, all: false, fsck: false, signal, signedBy, requireApproval };
     const result = await verifySession(project, options);
     checked.verified.push({ command: `verify ${target}`, result });
-    await replay(project, await findRecorded(project, target), target, { request, checked });
+    await replay(project, await findRecorded(project, target), { target, shown: target }, { request, checked });
   }
   return checked;
 }
@@ -62,7 +62,7 @@ async function checkRange(
     checked.landings = compared;
     for (const { line, verified } of landed) {
       checked.verified.push({ command: `verify ${line.tip}`, result: { lines: [verified], fsck: null } });
-      await replay(project, line, line.tip, { request, checked });
+      await replay(project, line, { target: line.tip, shown: line.tip }, { request, checked });
     }
   });
   checked.squashes = await findSquashes(store, { base, head }, commits);
@@ -109,16 +109,17 @@ async function checkEntries(
   checked.verified.push({ command: `verify ${target}`, result });
   for (const { session, tip } of (await findBrought(project, target))?.lines ?? []) {
     const name = `${session} (${tip.slice(0, 10)})`;
-    await replay(project, { session, name, ref: null, tip, after: null }, tip, { request, checked });
+    const names = { target: tip, shown: `${checked.range.base}..${tip}` };
+    await replay(project, { session, name, ref: null, tip, after: null }, names, { request, checked });
   }
 }
 
-/** Replays a line. A line too damaged for a replay is a result, too. */
+/** Replays a line, then shows it to the caller. A line too damaged for a replay is a result, too. */
 async function replay(
   project: Project,
   line: RecordedLine,
-  target: string,
-  { request: { runsCommands, signal }, checked }: Checking,
+  { target, shown }: { target: string; shown: string },
+  { request: { runsCommands, signal, onLine }, checked }: Checking,
 ): Promise<void> {
   const command = `replay ${target}${runsCommands ? ' --run-commands' : ''}`;
   try {
@@ -127,6 +128,7 @@ async function replay(
     if (!isDamage(error)) throw error;
     checked.failed.push({ command, result: error.message });
   }
+  await onLine?.(shown);
 }
 
 /** Finds the sessions whose files the change adds or changes without any of their entries. */

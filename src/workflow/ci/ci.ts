@@ -16,6 +16,11 @@ export interface CheckRequest {
   /** `teddy.approvals` on the base branch can only require more. */
   requireApproval: NeededApproval | undefined;
   signal: AbortSignal;
+  /**
+   * Called for each line, with the name of the part of it that the change brings. Only during the call is a line here
+   * that teddy has fetched for the check.
+   */
+  onLine?: (target: string) => Promise<void>;
 }
 
 export interface CheckedChange {

@@ -1,4 +1,5 @@
 /** The parts of a review. */
+import type { Signature } from '../../ports/git.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import type { Spending } from '../../session/spending/spending.ts';
 import type { ChangedFile, ReviewedTurn, TurnLabel } from './turn.ts';
@@ -32,6 +33,15 @@ export interface Review {
   spent: Spending;
   /** The files outside `.teddy` that differ between base and tip. */
   files: ChangedFile[];
+}
+
+/** A line's newest turns, with the signatures of those who decided about them. */
+export interface SignedReview extends Omit<Review, 'turns' | 'approvers'> {
+  turns: TurnLabel[];
+  /** Oldest first. */
+  newest: ReviewedTurn[];
+  /** The signed entries. */
+  signatures: ReadonlyMap<Oid, Signature>;
 }
 
 /** Turns described by their commits' labels, and a way to read some turns in full. */

@@ -16,7 +16,7 @@ import { listCodeChanges } from './diff-files.ts';
 import { findUnlandedBase } from '../line/session-start.ts';
 import { findRecorded, warnOfCut } from '../line/find-recorded.ts';
 import { countFiles, labelTurn, reviewTurn, type ReviewedTurn } from './turn.ts';
-import type { OwnCommit, Review, ReviewedLine } from './review.ts';
+import type { OwnCommit, Review, ReviewedLine, SignedReview } from './review.ts';
 import { listAnswerers, listApprovers, listWorkers } from './who.ts';
 import { maskTexts } from '../line/mask-text.ts';
 
@@ -57,6 +57,23 @@ export async function openReview(project: Project, target: string | undefined): 
     ),
   });
   return { ...review, readTurns: () => readNewest(project, session, session.turns.toReversed()) };
+}
+
+/** Reviews the newest turns, at most `most`, with git's verdict on the line's signatures. Throws as `reviewSession` does. */
+export async function reviewSigned(
+  project: Project,
+  target: string,
+  { most, signal }: { most: number; signal: AbortSignal },
+): Promise<SignedReview> {
+  const { readTurns, ...line } = await openReview(project, target);
+  const newest: ReviewedTurn[] = [];
+  for await (const turn of readTurns()) {
+    newest.unshift(turn);
+    if (newest.length === most) break;
+  }
+  const not = line.base === null ? [] : [line.base];
+  const signatures = await project.repository.store.checkSignatures(line.tip, not, { withKeys: true, signal });
+  return { ...line, newest, signatures };
 }
 
 /**

@@ -75,7 +75,11 @@ export async function reviewTurn(store: Store, { turn, verdicts, agent, changesO
     commits: steps.map(({ commit }) => commit),
     files: await countFiles(store, joinChanges(done)),
     verdicts,
-    decisions: listDecisions(report, steps.findLast(({ entry }) => entry?.kind === 'report')?.ident, verdicts),
+    decisions: listDecisions(
+      report,
+      steps.findLast(({ entry }) => entry?.kind === 'report'),
+      verdicts,
+    ),
     asides,
     cut,
   };

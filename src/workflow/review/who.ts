@@ -4,7 +4,7 @@
  */
 import type { Report } from '../../plan/report/report.ts';
 import { isRejected } from '../../page/turn-state.ts';
-import type { TurnName } from '../../names.ts';
+import type { Oid, TurnName } from '../../names.ts';
 import type { Entry, EntryKind } from '../../session/entries/entry.ts';
 import { toAuthor, type CommitAuthor } from '../../session/entries/logged-entry.ts';
 import type { Verdict } from '../../view/view.ts';
@@ -25,6 +25,8 @@ export interface Decision {
   by: 'user' | 'flag';
   /** The person who ran the plan. */
   author: CommitAuthor;
+  /** The entry with the report. */
+  commit: Oid;
   /** The numbers of the actions; empty for the plan as a whole. */
   actions: number[];
 }
@@ -67,24 +69,25 @@ export function listAnswerers(entries: readonly Entry[], agent: string | null): 
 }
 
 /**
- * Lists the decisions in a report; `author` is its commit's author. When somebody had rejected the plan, the report
+ * Lists the decisions in a report; `entry` is its commit. When somebody had rejected the plan, the report
  * only closes its turn.
  */
 export function listDecisions(
   report: Report | null,
-  author: string | undefined,
+  entry: { ident: string; commit: Oid } | undefined,
   verdicts: readonly Pick<Verdict, 'verdict'>[],
 ): Decision[] {
-  if (report === null || author === undefined) return [];
-  const person = toAuthor(author);
+  if (report === null || entry === undefined) return [];
+  const { commit } = entry;
+  const person = toAuthor(entry.ident);
   const logs = report.action_logs;
   const isDeclined = logs.length > 0 && logs.every(({ details }) => details?.reason === 'declined');
   const isKnown = verdicts.some(({ verdict }) => verdict === 'rejected');
   if (isDeclined || isRejected(report))
-    return isKnown ? [] : [{ decision: 'rejected', by: 'user', author: person, actions: [] }];
+    return isKnown ? [] : [{ decision: 'rejected', by: 'user', author: person, commit, actions: [] }];
   return (['user', 'flag'] as const).flatMap((by) => {
     const actions = logs.flatMap(({ index, approved_by }) => (approved_by === by ? [index] : []));
-    return actions.length === 0 ? [] : [{ decision: 'approved' as const, by, author: person, actions }];
+    return actions.length === 0 ? [] : [{ decision: 'approved' as const, by, author: person, commit, actions }];
   });
 }
 

@@ -61,12 +61,13 @@ test('the review and its JSON have models with providers, approvers, rejections,
     { ...person('Ada'), snapshots: 1, commits: 0 },
     { ...person('Eve'), snapshots: 0, commits: 1 },
   ]);
+  const last = review.turns.map(({ commits }) => commits.at(-1));
   expect(review.turns.map(({ decisions }) => decisions)).toEqual([
-    [{ decision: 'approved', by: 'user', author: person('Ada'), actions: [1, 2] }],
-    [{ decision: 'approved', by: 'flag', author: person('Ada'), actions: [1] }],
-    [{ decision: 'rejected', by: 'user', author: person('Ada'), actions: [] }],
+    [{ decision: 'approved', by: 'user', author: person('Ada'), actions: [1, 2], commit: last[0] }],
+    [{ decision: 'approved', by: 'flag', author: person('Ada'), actions: [1], commit: last[1] }],
+    [{ decision: 'rejected', by: 'user', author: person('Ada'), actions: [], commit: last[2] }],
     [],
-    [{ decision: 'rejected', by: 'user', author: person('Ada'), actions: [] }],
+    [{ decision: 'rejected', by: 'user', author: person('Ada'), actions: [], commit: last[4] }],
   ]);
   const text = await read();
   expect(text).toContain(

@@ -1,23 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { lstat, mkdir } from 'node:fs/promises';
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import { openExportFile } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { CheckedChange } from '../../../workflow/ci/ci.ts';
 import { resolvePath, type CliContext } from '../../context.ts';
-import { judge, renderChecked } from '../../render/checked-change.ts';
-import { option, parameters, TeddyCommand, type Terminal, usage, withInterrupt } from '../../teddy-command.ts';
+import { renderChecked } from '../../render/checked-change.ts';
+import { option, parameters, type Terminal, usage, withInterrupt } from '../../teddy-command.ts';
 import { inOnePiece } from '../session/replay.ts';
-import {
-  readKeyFile,
-  readKeys,
-  toNeededApproval,
-  requireApprovalOption,
-  signedByOption,
-} from '../session/proof-options.ts';
+import { ChangeCommand } from './change-command.ts';
 
-export class CiVerifyCommand extends TeddyCommand {
+export class CiVerifyCommand extends ChangeCommand {
   static override usage = usage({
     category: 'CI',
     description: 'Verify and replay the sessions of a change, and the sessions that its commits landed.',
@@ -54,15 +48,6 @@ export class CiVerifyCommand extends TeddyCommand {
     describe: 'The branch or commit that the change will be merged into.',
   });
   head = option('--head', { value: '<commit>', describe: 'The branch or commit with the change. Default: HEAD.' });
-  strict = option('--strict', {
-    isDefault: true,
-    describe: 'Fail if something is not proven (the default). --no-strict only warns.',
-  });
-  requireSession = option('--require-session', {
-    describe: 'Fail if the change has commits that no session explains.',
-  });
-  requireApproval = requireApprovalOption();
-  signedBy = signedByOption();
   runCommands = option('--run-commands', {
     describe: "Also run the plans' commands, in a temporary repository.",
   });
@@ -82,15 +67,13 @@ export class CiVerifyCommand extends TeddyCommand {
         range: base === undefined ? null : { base, head: head ?? 'HEAD' },
         targets: this.targets,
         runsCommands: this.runCommands,
-        signedBy: await readKeys(project, this.signedBy, (path) => this.readKeyFile(project, path)),
-        requireApproval: toNeededApproval(this.requireApproval),
+        ...(await this.readPolicy(project, base)),
       };
       const { checkChange } = await import('../../../workflow/ci/check-change.ts');
       const checked = await withInterrupt(terminal, 'teddy ci verify', (signal) =>
         checkChange(project, { ...request, signal }),
       );
-      const hasPolicy = checked.approval !== null || request.signedBy !== undefined;
-      const verdict = judge(checked, { isStrict: this.strict, needsSession: this.requireSession, hasPolicy });
+      const verdict = this.judge(checked, request);
       if (this.junit !== undefined) await this.writeJunit(this.junit, checked);
       if (this.json) this.printJson(terminal, 'ci-verify', { ok: verdict.ok, verdict: verdict.text, ...checked });
       else await this.show(terminal, project, renderChecked(checked, verdict, terminal));
@@ -112,24 +95,6 @@ export class CiVerifyCommand extends TeddyCommand {
     for (const target of this.targets)
       if (target.startsWith('-'))
         throw new TeddyError('USAGE', `${target} is neither a branch nor a commit.`, 'Name branches or commits.');
-  }
-
-  /**
-   * Reads the key file from the base branch, because the checkout contains the change's own files, which must not
-   * choose the keys.
-   */
-  private async readKeyFile(project: Project, path: string): Promise<string | null> {
-    const { base } = this;
-    if (base === undefined || isAbsolute(path)) return readKeyFile(this.context, path);
-    const { readBaseFile } = await import('../../../workflow/ci/check-change.ts');
-    const text = await readBaseFile(project, base, path);
-    if (text !== null) return text;
-    const hint = 'Use a fingerprint, a file on the base branch, or an absolute path.';
-    throw new TeddyError(
-      'USAGE',
-      `\`--signed-by\` names the file ${JSON.stringify(path)}, which ${base} does not have.`,
-      hint,
-    );
   }
 
   /** Guards the output, because a file may contain text that the GitHub Actions runner would treat as a command. */

@@ -1,0 +1,165 @@
+import { readFile } from 'node:fs/promises';
+import { openForge } from '../../../app.ts';
+import { TeddyError } from '../../../errors.ts';
+import type { Oid } from '../../../names.ts';
+import type { Project } from '../../../ports/project.ts';
+import type { Forge, PullRequest } from '../../../ports/web.ts';
+import type { CheckRun } from '../../../workflow/ci/read-event.ts';
+import type { SignedReview } from '../../../workflow/review/review.ts';
+import { resolvePath, type CliContext } from '../../context.ts';
+import { option, type Terminal, usage } from '../../teddy-command.ts';
+import { ChangeCommand } from './change-command.ts';
+
+/** A session's newest turns that are read for the comment. */
+const maxRead = 50;
+
+interface Change {
+  base: string;
+  head: string;
+  run: CheckRun | null;
+}
+
+export class CiCommentCommand extends ChangeCommand {
+  static override usage = usage({
+    category: 'CI',
+    description: 'Print the comment for a pull request: its sessions, approvals, and what is not proven.',
+    details: `
+      Checks the change as \`teddy ci verify\` does, without running anything, and summarizes it as Markdown: what was
+      asked, the plan, who approved it, which commands the session recorded, models and cost, and what is not proven.
+      A name without a signature has the note (unsigned). Texts from sessions mention nobody and add no link, image or
+      HTML; secrets in them are masked.
+
+      With --post, it writes the comment on GitHub: it finds the one open pull request whose newest commit is the head,
+      and replaces the token owner's own comment, or creates it. It writes nothing if the pull request has moved on.
+      It reads GITHUB_REPOSITORY and GITHUB_TOKEN, and GITHUB_API_URL and GITHUB_GRAPHQL_URL if they are set.
+
+      With --event, the change comes from a \`workflow_run\` event, whose workflow may have checked a fork's pull
+      request: teddy fetches the pull request and its base branch from the remote as data, into any repository, also an
+      empty bare one. It checks out nothing, runs nothing of the change and reads nothing that its run has written.
+
+      Exit codes: 0 done, whatever the check found; 1 the check failed; 2 wrong usage; 5 GitHub cannot be reached, or
+      refuses.
+    `,
+    examples: [
+      ['Look at the comment for a branch', '$0 ci comment --base origin/main'],
+      ['In a job that `workflow_run` starts', '$0 ci comment --event "$GITHUB_EVENT_PATH" --post'],
+    ],
+  });
+
+  base = option('--base', { value: '<commit>', describe: 'The branch or commit that the change will be merged into.' });
+  head = option('--head', { value: '<commit>', describe: 'The branch or commit with the change. Default: HEAD.' });
+  event = option('--event', { value: '<file>', describe: 'The file with the `workflow_run` event.' });
+  post = option('--post', { describe: 'Write the comment on GitHub instead of printing it.' });
+  pageUrl = option('--page-url', { value: '<url>', describe: "Link to the session's page at this address." });
+  remote = option('--remote', {
+    value: '<remote>',
+    describe: 'The remote from which --event fetches. Default: origin.',
+  });
+
+  protected override trustsHead = () => 'always' as const;
+
+  protected run(terminal: Terminal): Promise<number> {
+    this.refuseContradictions();
+    return this.withProjectAndSignal(terminal, 'teddy ci comment', async (project, signal) => {
+      if (this.event === undefined) return this.commentOnRange(terminal, project, signal);
+      const { readCheckRun } = await import('../../../workflow/ci/read-event.ts');
+      const run = readCheckRun(await readEventFile(this.context, this.event));
+      if (run === null) return this.skip(terminal, 'No pull request has started that run.');
+      const { findPullRequest, withPullRequest } = await import('../../../workflow/ci/pull-request.ts');
+      const forge = await openForge(this.context.env, signal);
+      const pull = await findPullRequest(forge, { head: run.head, from: run });
+      if (pull === null) return this.skip(terminal, 'No open pull request has this commit as its newest one.');
+      const place = { remote: this.remote ?? 'origin', pull, signal };
+      const done = await withPullRequest(project, place, async ({ base, head }) => {
+        const text = await this.renderChange(project, { base, head, run }, signal);
+        return this.deliver(terminal, { forge, pull, head, text });
+      });
+      return done ?? this.skip(terminal, `Pull request #${pull.number} has moved on.`);
+    });
+  }
+
+  private async commentOnRange(terminal: Terminal, project: Project, signal: AbortSignal): Promise<number> {
+    const { base = '', head: named = 'HEAD' } = this;
+    const { requireCommit } = await import('../../../workflow/line/find-recorded.ts');
+    const head = await requireCommit(project.repository.store, named, 'Name the commit: `--head <commit>`.');
+    const text = await this.renderChange(project, { base, head, run: null }, signal);
+    if (!this.post) return this.deliver(terminal, { forge: null, pull: null, head, text });
+    const { findPullRequest } = await import('../../../workflow/ci/pull-request.ts');
+    const forge = await openForge(this.context.env, signal);
+    const pull = await findPullRequest(forge, { head });
+    if (pull === null) return this.skip(terminal, 'No open pull request has this commit as its newest one.');
+    return this.deliver(terminal, { forge, pull, head, text });
+  }
+
+  private async renderChange(project: Project, { base, head, run }: Change, signal: AbortSignal): Promise<string> {
+    const [{ checkChange }, { reviewSigned }, { maskTexts }, { renderChangeComment }, { nullIfDamaged }] =
+      await Promise.all([
+        import('../../../workflow/ci/check-change.ts'),
+        import('../../../workflow/review/session.ts'),
+        import('../../../workflow/line/mask-text.ts'),
+        import('../../render/change-comment.ts'),
+        import('../../../errors.ts'),
+      ]);
+    const policy = await this.readPolicy(project, base);
+    const sessions: SignedReview[] = [];
+    const request = { range: { base, head }, targets: [], runsCommands: false, ...policy, signal };
+    const onLine = async (target: string) => {
+      const review = await reviewSigned(project, target, { most: maxRead, signal }).catch(nullIfDamaged);
+      if (review !== null) sessions.push(review);
+    };
+    const found = await checkChange(project, { ...request, onLine });
+    const checked = await maskTexts(project.masker, found);
+    return renderChangeComment({
+      // A check of a range always has it.
+      range: found.range ?? { base: base as Oid, head: head as Oid },
+      checked,
+      verdict: this.judge(checked, policy),
+      sessions,
+      conclusion: run?.conclusion ?? null,
+      pageUrl: this.pageUrl,
+      signedBy: policy.signedBy,
+    });
+  }
+
+  private async deliver(
+    terminal: Terminal,
+    { forge, pull, head, text }: { forge: Forge | null; pull: PullRequest | null; head: Oid; text: string },
+  ): Promise<number> {
+    if (!this.post || forge === null || pull === null) {
+      if (this.json) this.printJson(terminal, 'ci-comment', { number: pull?.number ?? null, head, text });
+      else terminal.print(text);
+      return 0;
+    }
+    const { postComment } = await import('../../../workflow/ci/pull-request.ts');
+    const posted = await postComment(forge, { pull, head, text });
+    if (posted.state === 'outdated') return this.skip(terminal, `Pull request #${pull.number} has moved on.`);
+    if (this.json) this.printJson(terminal, 'ci-comment', { number: pull.number, head, ...posted });
+    else terminal.print(`Comment ${posted.state}: ${posted.url}\n`);
+    return 0;
+  }
+
+  private skip(terminal: Terminal, reason: string): number {
+    if (this.json) this.printJson(terminal, 'ci-comment', { number: null, state: 'skipped', reason });
+    else terminal.print(`${reason} Nothing was written.\n`);
+    return 0;
+  }
+
+  private refuseContradictions(): void {
+    const { base, head, event, pageUrl } = this;
+    const hint = 'Name either the event, or the base branch and the change.';
+    if (event === undefined && base === undefined)
+      throw new TeddyError('USAGE', '`teddy ci comment` needs `--base` or `--event`.', hint);
+    if (event !== undefined && (base !== undefined || head !== undefined))
+      throw new TeddyError('USAGE', '`--event` cannot be combined with `--base` or `--head`.', hint);
+    if (pageUrl !== undefined && !/^https?:\/\//.test(URL.canParse(pageUrl) ? pageUrl : ''))
+      throw new TeddyError('USAGE', '`--page-url` is not a web address.', 'Begin it with `https://`.');
+  }
+}
+
+/** Throws USAGE. */
+export function readEventFile(context: CliContext, path: string): Promise<string> {
+  return readFile(resolvePath(context, path), 'utf8').catch((error: Error) => {
+    const hint = 'Pass `--event "$GITHUB_EVENT_PATH"`.';
+    throw new TeddyError('USAGE', `The event file cannot be read: ${error.message}.`, hint);
+  });
+}
