@@ -159,7 +159,7 @@ const doors: Record<string, string> = {
   'workflow/blame': 'attribute-files attribute-lines blame-file code-steps document read-story why',
   'workflow/capture': 'capture drain gate install setup-part status sweep',
   'workflow/chat': 'ask-for-files chat files turn',
-  'workflow/ci': 'check-change ci pull-request read-event',
+  'workflow/ci': 'carry check-change ci pull-request read-event',
   'workflow/context':
     'build-request change-memos code-tree compose-request edit-global edit-list explain read read-history rows show stored-prompt trust-global',
   'workflow/conversation': 'export-session follow-line import-session open-with read-log show-history',
@@ -167,7 +167,7 @@ const doors: Record<string, string> = {
   'workflow/landing':
     'archive-landed archive-remote archive-session authorship-log delete-session land-for-review land-session landing',
   'workflow/line':
-    'append append-records append-verdict approval-policy choose-start conversation-branch decide-memos describe-records draft-snapshot edited-code entry-labels find find-committed find-open find-recorded find-twin foreign-texts global-branch go-to-line guard-session-files inspect-tree keep-answer keep-bytes keep-exchange list-work-trees mask-record mask-text masked-output move-refs needed-approval new-files new-session open-work-tree own-start pending-plan prepare proposed-memos quarantine read-assistance read-content read-conversation read-end receive-answer recover-answer refuse-operation remove-work-tree repair save-global session-start settle-commands snapshot-new-files switch take-snapshot unfinished-run way-to-line',
+    'append append-records append-verdict approval-policy choose-start conversation-branch decide-memos describe-records draft-snapshot edited-code entry-labels find find-committed find-open find-recorded find-twin foreign-texts global-branch go-to-line guard-session-files inspect-tree keep-answer keep-bytes keep-exchange list-work-trees mask-record mask-text masked-output move-refs needed-approval new-files new-session notes open-work-tree own-start pending-plan prepare proposed-memos quarantine read-assistance read-content read-conversation read-end receive-answer recover-answer refuse-operation remove-work-tree repair save-global session-start settle-commands snapshot-new-files switch take-snapshot unfinished-run way-to-line',
   'workflow/page': 'page-file read-page',
   'workflow/replay': 'line replayed',
   'workflow/review':
@@ -692,6 +692,7 @@ describe('architecture', () => {
 
   test('the top level is fixed', () => {
     const allowed = [
+      'action.yml',
       'package.json',
       'package-lock.json',
       'tsconfig.json',

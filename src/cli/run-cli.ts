@@ -74,6 +74,7 @@ const commands: Record<string, () => Promise<Command>> = {
   'models update': async () => (await import('./commands/models.ts')).ModelsUpdateCommand,
   models: async () => (await import('./commands/models.ts')).ModelsCommand,
   completion: async () => (await import('./commands/completion.ts')).CompletionCommand,
+  'ci carry': async () => (await import('./commands/ci/carry.ts')).CiCarryCommand,
   'ci comment': async () => (await import('./commands/ci/comment.ts')).CiCommentCommand,
   'ci verify': async () => (await import('./commands/ci/verify.ts')).CiVerifyCommand,
   'capture drain': async () => (await import('./commands/capture/drain.ts')).CaptureDrainCommand,

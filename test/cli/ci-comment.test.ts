@@ -82,6 +82,10 @@ test('without --post, it prints what was asked, planned and approved, and what i
   expect(text).toContain('- [Session page](<https://e.org/a%3Eb>)\n');
   expect(text).toMatch(/<details>\n<summary>Turn 01: Add it/);
   expect(text).toMatch(/- Landing `[0-9a-f]{10}` is the code of `/);
+  const draft = await project.ok('ci', 'comment', '--base', 'main', '--head', `teddy/${session}`);
+  expect(draft).toContain(
+    `- Merging this would bring \`.teddy/\` along. Land it instead: \`teddy land ${session} --pr\`.\n`,
+  );
   await project.refuses('USAGE', 2, ['ci', 'comment']);
   await project.refuses('USAGE', 2, ['ci', 'comment', '--base', 'main', '--page-url', 'javascript:alert(1)']);
 });

@@ -13,7 +13,7 @@ import type { Workspace } from '../../src/ports/git.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { appendCode, readCode } from '../../src/workflow/capture/work-tree-snapshot.ts';
 import { startLine } from '../../src/workflow/capture/open-line.ts';
-import { addNote } from '../../src/workflow/landing/authorship-log.ts';
+import { addNote } from '../../src/workflow/line/notes.ts';
 import { landSession } from '../../src/workflow/landing/land-session.ts';
 import { pushSessions } from '../../src/workflow/sharing/push-sessions.ts';
 import { beginWrite } from '../../src/workflow/writes/begin.ts';

@@ -5,7 +5,7 @@ import { countOf, describeSpending } from '../../session/spending/describe-spend
 import type { CheckedChange } from '../../workflow/ci/ci.ts';
 import type { SignedReview } from '../../workflow/review/review.ts';
 import { listApprovers } from '../../workflow/review/who.ts';
-import type { Verdict } from './checked-change.ts';
+import { listMergeable, type Verdict } from './checked-change.ts';
 import { escapeMarkdown, toCode } from './escape-markdown.ts';
 import { describePlace } from './replay.ts';
 import { nameTurns } from './review.ts';
@@ -43,6 +43,12 @@ export function renderChangeComment(comment: ChangeComment): string {
     '',
     `${verdict.ok ? '' : '**Not ready:** '}${escapeMarkdown(cutTo(verdict.text, 600))} Checked up to ${toCode(range.head.slice(0, 10))}.`,
     ...verdict.hints.slice(0, maxHints).map((hint) => `- Next: ${renderHint(cutTo(hint, 300))}`),
+    ...[...listMergeable(checked)]
+      .slice(0, maxSessions)
+      .map(
+        (name) =>
+          `- Merging this would bring \`.teddy/\` along. Land it instead: ${toCode(`teddy land ${name} --pr`)}.`,
+      ),
     ...renderSources(comment),
     '',
   ];

@@ -56,7 +56,7 @@ export function judge(checked: CheckedChange, { isStrict, needsSession, hasPolic
 }
 
 const toRunCommands =
-  '`--run-commands` (TEDDY_RUN_COMMANDS=1) runs the commands again, where that is allowed; `--no-strict` (TEDDY_STRICT=0) lets such files pass.';
+  '`--run-commands` runs the commands again, where that is allowed; `--no-strict` lets such files pass.';
 
 function listFaults({ verified, replayed, failed, landings, squashes }: CheckedChange): string[] {
   const violations = verified.flatMap(({ result }) => result.lines.flatMap((line) => line.violations));
@@ -100,8 +100,11 @@ function listWaysOut({ verified, squashes, landings, approval }: CheckedChange):
   return [...new Set([...ways, ...approvals.slice(0, 5), ...pushes.slice(0, 5), ...(isByHand ? [byHand] : [])])];
 }
 
+const afterMerge = 'after such a merge, `teddy ci carry` keeps the session, and notes which commit came from it.';
+
 export function renderChecked(checked: CheckedChange, verdict: Verdict, terminal: Terminal): string {
   const { verified, replayed, failed, landings, squashes, approval } = checked;
+  const mergeable = [...listMergeable(checked)];
   const asked = { anybody: 'an approval', others: 'approval by somebody else' };
   const proofs = replayed.map(({ result }) => `${result.line}: ${describeProof(result).replace(/^proof: /, '')}\n`);
   return [
@@ -112,14 +115,15 @@ export function renderChecked(checked: CheckedChange, verdict: Verdict, terminal
     ...replayed.map(({ command, result }) => `$ teddy ${command}\n${renderReplay(result, terminal)}`),
     ...failed.map(({ command, result }) => `$ teddy ${command}\n${toVisible(result)}\n`),
     ...landings.map((landing) => renderLanding(landing, terminal)),
-    ...[...listMergeable(checked)].map(
+    ...mergeable.map(
       (session) =>
-        `note: if this change is merged, the session files of ${session} are merged too. \`teddy land ${session}\` lands only its code.\n`,
+        `note: merging this would bring .teddy/ into the base branch. Land it instead: \`teddy land ${session} --pr\`.\n`,
     ),
     ...squashes.map(
       ({ commit, session }) =>
         `${commit.slice(0, 10)} contains files of ${session} without the commits that made them, as a squash does:\n  .teddy/sessions/${session}\n`,
     ),
+    ...(squashes.length + mergeable.length === 0 ? [] : [`note: ${afterMerge}\n`]),
     toVisible(proofs.join('')),
     ...verdict.hints.map((hint) => `hint:  ${toVisible(hint)}\n`),
     `${toVisible(verdict.text)}\n`,
@@ -127,7 +131,7 @@ export function renderChecked(checked: CheckedChange, verdict: Verdict, terminal
 }
 
 /** Returns the sessions whose entries the change itself contains. */
-function listMergeable({ verified }: CheckedChange): Set<string> {
+export function listMergeable({ verified }: CheckedChange): Set<string> {
   const brought = verified.filter(({ result }) => result.change !== undefined);
   return new Set(brought.flatMap(({ result }) => result.lines.map(({ session }) => session)));
 }

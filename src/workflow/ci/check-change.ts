@@ -70,15 +70,15 @@ async function checkRange(
   return checked;
 }
 
-interface FoundCommit {
+export interface FoundCommit {
   oid: Oid;
   commit: Commit;
   entry: Entry | null;
   from: ReturnType<typeof decodeLandings>;
 }
 
-/** Returns the commits, newest first. */
-async function readCommits(store: Store, base: Oid, head: Oid): Promise<FoundCommit[]> {
+/** Returns the commits that the head adds to the base, newest first. */
+export async function readCommits(store: Store, base: Oid, head: Oid): Promise<FoundCommit[]> {
   const found = await store.findReachable('', head, [base]);
   const commits = await Promise.all(found.map((oid) => store.readCommit(oid)));
   return commits.map((commit, at) => {
@@ -132,7 +132,7 @@ async function replay(
 }
 
 /** Finds the sessions whose files the change adds or changes without any of their entries. */
-async function findSquashes(
+export async function findSquashes(
   store: Store,
   { base, head }: { base: Oid; head: Oid },
   commits: readonly FoundCommit[],
@@ -181,7 +181,7 @@ async function isPlainMerge(store: Store, { parents, tree }: Commit): Promise<bo
   return (await store.mergeTrees(...(trees as [Oid, Oid, Oid]))).tree === tree;
 }
 
-const baseHint = 'Fetch the branch that the change will be merged into, and name it: `--base <branch>`.';
+export const baseHint = 'Fetch the branch that the change will be merged into, and name it: `--base <branch>`.';
 
 function emptyCheck(): CheckedChange {
   const parts = { verified: [], replayed: [], failed: [], landings: [], squashes: [] };

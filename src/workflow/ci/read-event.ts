@@ -28,6 +28,14 @@ export function readCheckRun(text: string): CheckRun | null {
   return { repository, branch, head, conclusion: typeof conclusion === 'string' ? conclusion : 'no result' };
 }
 
+/** Reads a `push` event. Returns null when the push has made or deleted the branch. Throws USAGE. */
+export function readPush(text: string): { base: Oid; head: Oid } | null {
+  const { before, after } = read(text);
+  if (typeof before !== 'string' || typeof after !== 'string' || !isOid(before) || !isOid(after))
+    throw strangeEvent('push');
+  return [before, after].some((oid) => /^0+$/.test(oid)) ? null : { base: before, head: after };
+}
+
 function read(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);

@@ -6,12 +6,11 @@
  */
 import { findAgent } from '../../agents/agents.ts';
 import type { Oid, RefName, RepoPath } from '../../names.ts';
-import type { TreeFile, Store } from '../../ports/git.ts';
+import type { TreeFile } from '../../ports/git.ts';
 import type { Hash, Project } from '../../ports/project.ts';
 import { nameSome } from '../../session/text/name-some.ts';
 import { attributeFiles, groupLines, type Contributor } from '../blame/attribute-files.ts';
-import { TeddyError } from '../../errors.ts';
-import { appendCommit } from '../line/append.ts';
+import { addNote, hasNote } from '../line/notes.ts';
 
 /** The ref that the format requires. */
 const notesRef = 'refs/notes/ai' as RefName;
@@ -114,51 +113,4 @@ function renderLog(hash: Hash, commit: Oid, files: readonly AttestedFile[]): str
 
 function toRange([first, last]: readonly [number, number]): string {
   return first === last ? `${first}` : `${first}-${last}`;
-}
-
-/** Returns true if a commit has a note, at the path where `git notes` finds it among other commits' notes. */
-export async function hasNote(store: Store, ref: RefName, commit: Oid): Promise<boolean> {
-  return (await findNote(store, await store.resolve(ref), commit)).isTaken;
-}
-
-/**
- * Adds a note by compare-and-swap. `git notes add` does not use it: of 20 concurrent notes it kept 7, and reported no
- * failure. Returns false when the commit already has a note, which stays. Throws REF_MOVED.
- */
-export async function addNote(
-  project: Pick<Project, 'repository'>,
-  ref: RefName,
-  commit: Oid,
-  text: string,
-): Promise<boolean> {
-  const reason = `note on ${commit.slice(0, 10)}`;
-  const added = await appendCommit(project, { ref, reason }, async (tip) => {
-    const { path, isTaken } = await findNote(project.repository.store, tip, commit);
-    return isTaken ? null : { message: 'Notes added by teddy\n', files: [{ path, bytes: text }] };
-  }).catch((error: unknown) => {
-    if (!(error instanceof TeddyError) || error.code !== 'REF_MOVED') throw error;
-    const message = `${ref} kept moving, or is not a notes ref.`;
-    throw new TeddyError('REF_MOVED', message, `\`git log ${ref}\` shows what is there.`, { cause: error });
-  });
-  return added !== null;
-}
-
-/**
- * Finds the path of a commit's note. A notes tree is a table of IDs whose first digits may be directory names; git
- * cannot merge a tree that mixes both forms.
- */
-async function findNote(store: Store, notes: Oid | null, commit: Oid): Promise<{ path: RepoPath; isTaken: boolean }> {
-  let [tree, above, rest]: [Oid | null, string, string] = [notes && (await store.readCommit(notes)).tree, '', commit];
-  for (;;) {
-    const entries = tree === null ? [] : await store.readTree(tree);
-    const [digits, name] = [rest.slice(0, 2), rest.slice(2)];
-    const isTaken = entries.some((entry) => entry.name === rest);
-    const below = entries.find((entry) => entry.mode === '40000' && entry.name === digits);
-    if (isTaken || below === undefined) {
-      const isFlat = entries.some((entry) => entry.mode !== '40000' && /^[0-9a-f]+$/.test(entry.name));
-      const isSplit = !isTaken && (above === '' ? !isFlat : entries.some((entry) => /^[0-9a-f]{2}$/.test(entry.name)));
-      return { path: `${above}${isSplit ? `${digits}/${name}` : rest}` as RepoPath, isTaken };
-    }
-    [tree, above, rest] = [below.oid, `${above}${digits}/`, name];
-  }
 }

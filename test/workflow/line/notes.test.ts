@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Oid, RefName, RepoPath } from '../../../src/names.ts';
 import { editTree } from '../../../src/session/paths/edit-tree.ts';
-import { addNote, hasNote } from '../../../src/workflow/landing/authorship-log.ts';
+import { addNote, hasNote } from '../../../src/workflow/line/notes.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 
 const ref = 'refs/notes/ai' as RefName;

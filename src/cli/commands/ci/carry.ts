@@ -1,0 +1,70 @@
+import type { Carried, CarryRequest } from '../../../workflow/ci/carry.ts';
+import { renderCarried } from '../../render/carried.ts';
+import { option, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
+import { readEventFile } from './comment.ts';
+
+export class CiCarryCommand extends TeddyCommand {
+  static override usage = usage({
+    category: 'CI',
+    description: 'After a merge on the forge, keep its sessions on the remote, and note where they went.',
+    details: `
+      For the commits that a push added to a branch, it finds the sessions: those that landings name, those whose
+      entries were merged, and those of squashes. A squash is recognized by its branch, or by the pull request in its
+      subject, as in \`Add it (#7)\`: merging that branch has to give exactly the squash.
+
+      It archives the branches of these sessions on the remote, under refs/teddy/archive/, so that deleting them loses
+      nothing. For each squash, it adds the line \`Teddy-Landed-From: <session>@<commit>\` to the commit's note in
+      refs/notes/teddy, by the rule \`cat_sort_uniq\`; if somebody else is faster, it starts again from their notes, up
+      to ten times.
+
+      It deletes nothing, changes no branch, and pushes only these refs. No command of a session runs.
+
+      Exit codes: 0 done, or there is nothing to do; 1 the remote does not have a session; 2 no such commit; 5 the
+      remote cannot be reached, or refuses.
+    `,
+    examples: [
+      ['The newest commit, after a merge', '$0 ci carry'],
+      ['In a job that a push starts', '$0 ci carry --event "$GITHUB_EVENT_PATH"'],
+      ['Several commits', '$0 ci carry --base v1.0 --head main'],
+    ],
+  });
+
+  base = option('--base', {
+    value: '<commit>',
+    describe: 'The commit before the push. Default: the parent of the head.',
+    excludes: ['--event'],
+  });
+  head = option('--head', {
+    value: '<commit>',
+    describe: 'The newest pushed commit. Default: HEAD.',
+    excludes: ['--event'],
+  });
+  event = option('--event', { value: '<file>', describe: 'The file with the `push` event.' });
+  remote = option('--remote', { value: '<remote>', describe: 'The remote with the sessions. Default: origin.' });
+
+  protected override trustsHead = () => 'always' as const;
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProjectAndSignal(terminal, 'teddy ci carry', async (project, signal) => {
+      const range = await this.readRange();
+      if (range === null) return this.show(terminal, null);
+      const { carrySessions } = await import('../../../workflow/ci/carry.ts');
+      return this.show(terminal, await carrySessions(project, { range, remote: this.remote ?? 'origin', signal }));
+    });
+  }
+
+  /** Returns null when the push has made or deleted the branch. */
+  private async readRange(): Promise<CarryRequest['range'] | null> {
+    const { base, head = 'HEAD', event } = this;
+    if (event === undefined) return { base, head };
+    const { readPush } = await import('../../../workflow/ci/read-event.ts');
+    return readPush(await readEventFile(this.context, event));
+  }
+
+  private show(terminal: Terminal, carried: Carried | null): number {
+    const { archives, notes, lost } = carried ?? { archives: [], notes: [], lost: [] };
+    if (this.json) this.printJson(terminal, 'ci-carry', { range: carried?.range ?? null, archives, notes, lost });
+    else terminal.print(renderCarried({ archives, notes, lost }));
+    return lost.length === 0 ? 0 : 1;
+  }
+}
