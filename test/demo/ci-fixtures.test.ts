@@ -1,12 +1,10 @@
-/** The files that a project copies for its CI: the script on clones as in CI, and the workflow that calls it. */
+/** `teddy ci verify` on clones as in CI. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { withoutTree } from '../support/forgery.ts';
 import { teddyPath } from '../support/run-teddy.ts';
 import { openScratchRepository } from '../support/scratch-repository.ts';
@@ -21,8 +19,6 @@ import {
   type TeddyProject,
 } from '../support/teddy-project.ts';
 
-const directory = fileURLToPath(new URL('../../fixtures/ci/', import.meta.url));
-const script = join(directory, 'teddy-verify.sh');
 let temporary: string;
 let bare: string;
 let project: TeddyProject;
@@ -30,7 +26,6 @@ let line: string;
 
 beforeAll(async () => {
   temporary = await mkdtemp(join(tmpdir(), 'teddy-ci-'));
-  await symlink(teddyPath, join(temporary, 'teddy'));
   bare = join(temporary, 'bäre clone.git');
   project = await openTeddyProject();
   const { repo } = project;
@@ -46,33 +41,23 @@ afterAll(async () => {
   await rm(temporary, { recursive: true });
 });
 
-function run(cwd: string, args: string[], env: Record<string, string> = {}) {
-  const path = `${temporary}:${process.env['PATH']}`;
+function run(cwd: string, args: string[]) {
   return new Promise<{ exitCode: number; output: string }>((resolve) => {
-    const options = { cwd, env: { ...process.env, GITHUB_ACTIONS: '', BASE: '', HEAD: 'HEAD', ...env, PATH: path } };
-    execFile('sh', [script, ...args], options, (error, stdout, stderr) => {
+    const options = { cwd, env: { ...process.env, GITHUB_ACTIONS: '' } };
+    execFile(teddyPath, ['ci', 'verify', ...args], options, (error, stdout, stderr) => {
       const code = error === null ? 0 : Number(error.code);
       resolve({ exitCode: code, output: stdout + stderr });
     });
   });
 }
 
-test.each(['TEDDY_STRICT', 'TEDDY_REQUIRE_SESSION', 'TEDDY_RUN_COMMANDS'])(
-  'a word in %s is refused, whatever was meant',
-  async (name) => {
-    const { exitCode, output } = await run(bare, [], { [name]: 'false' });
-    expect({ exitCode, output }).toMatchObject({
-      exitCode: 2,
-      output: expect.stringContaining(`error: ${name}=false is neither 0 nor 1.`) as string,
-    });
-  },
-);
+const inChange = (base: string, head = 'HEAD') => ['--base', base, '--head', head];
 
 test('a valid session passes in a bare clone: all branches, and those in a change', async () => {
   const results = join(temporary, 'results');
   await symlink(temporary, join(temporary, 'link'));
-  expect(await run(bare, [line], { TEDDY_JUNIT_DIR: join(temporary, 'link/') })).toMatchObject({ exitCode: 2 });
-  const all = await run(bare, [], { TEDDY_JUNIT_DIR: results });
+  expect(await run(bare, [line, '--junit', join(temporary, 'link/')])).toMatchObject({ exitCode: 2 });
+  const all = await run(bare, ['--junit', results]);
   expect(all).toMatchObject({
     exitCode: 0,
     output: expect.stringContaining(`$ teddy verify ${line}`) as string,
@@ -83,30 +68,32 @@ test('a valid session passes in a bare clone: all branches, and those in a chang
   expect(await readFile(join(results, name), 'utf8')).toContain('<testsuite');
 
   const tip = await project.repo.git('rev-parse', line);
-  const change = await run(bare, [], { BASE: 'main', HEAD: line });
+  const change = await run(bare, inChange('main', line));
   expect(change).toMatchObject({ exitCode: 0, output: expect.stringContaining(`teddy replay ${tip}`) as string });
   expect(change.output.match(/teddy verify/g)).toHaveLength(1);
   const session = line.slice('teddy/'.length);
+  expect(change.output).toContain(
+    `Land it instead: \`teddy land ${session} --pr\`.\nnote: after such a merge, \`teddy ci carry\``,
+  );
   expect(change.output).toContain(`\n${session} (${tip.slice(0, 10)}): nothing differs`);
   expect(all.output).toContain(`\n${line}: nothing differs`);
 });
 
 test('entries that no named key has signed fail', async () => {
   const key = `SHA256:${'A'.repeat(43)}`;
-  for (const [args, env] of [[[line], {}] as const, [[], { BASE: 'main', HEAD: line }] as const]) {
-    const found = await run(bare, [...args], { ...env, TEDDY_SIGNED_BY: key });
+  for (const args of [[line], inChange('main', line)]) {
+    const found = await run(bare, [...args, '--signed-by', key]);
     expect(found).toMatchObject({ exitCode: 1, output: expect.stringContaining('It is not signed.') as string });
   }
 });
 
 test('plans without somebody else’s approval fail if it is required', async () => {
-  const wanted = { TEDDY_REQUIRE_APPROVAL: 'others' };
-  for (const [args, env] of [[[line], {}] as const, [[], { BASE: 'main', HEAD: line }] as const]) {
-    const found = await run(bare, [...args], { ...env, ...wanted });
+  for (const args of [[line], inChange('main', line)]) {
+    const found = await run(bare, [...args, '--require-approval=others']);
     const fault = 'The plan was run without an approval by somebody who did not write its message.';
     expect(found).toMatchObject({ exitCode: 1, output: expect.stringContaining(fault) as string });
   }
-  const odd = await run(bare, [line], { TEDDY_REQUIRE_APPROVAL: '--fsck' });
+  const odd = await run(bare, [line, '--require-approval=--fsck']);
   expect(odd.exitCode).not.toBe(0);
 });
 
@@ -118,8 +105,8 @@ test('a session that was tampered with is found by its branch and in the change 
   await repo.git('push', '--quiet', bare, line);
   await repo.git('reset', '--quiet', '--hard', 'teddy-before');
   await repo.git('branch', '-D', 'teddy-before');
-  for (const [args, env] of [[[line], {}] as const, [[], { BASE: 'main', HEAD: line }] as const]) {
-    const found = await run(bare, [...args], env);
+  for (const args of [[line], inChange('main', line)]) {
+    const found = await run(bare, args);
     expect(found.exitCode, found.output).toBe(1);
     expect(found.output).toContain('A session does not hold up.');
   }
@@ -128,20 +115,20 @@ test('a session that was tampered with is found by its branch and in the change 
 test('code that only a command explains fails, or passes with a one-line note if the user chose that', async () => {
   const forged = await forgeEdit();
   await project.repo.git('push', '--quiet', bare, `${forged}:refs/heads/forged-edit`);
-  const env = { BASE: 'main', HEAD: forged };
+  const change = inChange('main', forged);
   const name = `${line.slice('teddy/'.length)} (${forged.slice(0, 10)})`;
   const open =
     'nothing differs; 1 path proven, 1 not proven (turn 02, a.txt: action 2, a command, changed it after action 1); 1 path changed in 1 commit that no plan describes';
-  const strict = await run(bare, [], env);
+  const strict = await run(bare, change);
   expect(strict.exitCode, strict.output).toBe(1);
   expect(strict.output).toContain(`${name}: ${open}\n`);
   expect(strict.output).toContain('Nothing differs, but not everything is proven.');
-  const lenient = await run(bare, [], { ...env, TEDDY_STRICT: '0' });
+  const lenient = await run(bare, [...change, '--no-strict']);
   expect(lenient.exitCode, lenient.output).toBe(0);
   expect(lenient.output).toContain(`${name}: ${open}\n`);
   expect(lenient.output).toMatch(/let the unproven parts pass\. 1 commit without a session: not checked\.\n$/);
   expect(lenient.output).not.toContain('All sessions hold up');
-  const again = await run(bare, [], { ...env, TEDDY_RUN_COMMANDS: '1' });
+  const again = await run(bare, [...change, '--run-commands']);
   expect(again.exitCode, again.output).toBe(1);
   expect(again.output).toContain('A session does not hold up.');
 });
@@ -173,10 +160,10 @@ async function forgeEdit(): Promise<string> {
 
 test('a change without a session passes with a notice; an undecidable one does not pass', async () => {
   const none = { exitCode: 0, output: 'There is no teddy session in this change.\n' };
-  expect(await run(bare, [], { BASE: 'main', HEAD: 'plain' })).toEqual(none);
+  expect(await run(bare, inChange('main', 'plain'))).toEqual(none);
   expect(await run(bare, ['teddy/20260124-no-such'])).toMatchObject({ exitCode: 2 });
-  expect(await run(bare, [], { BASE: 'no-such' })).toMatchObject({ exitCode: 2 });
-  expect(await run(bare, ['--help'])).toMatchObject({ exitCode: 2 });
+  expect(await run(bare, inChange('no-such'))).toMatchObject({ exitCode: 2 });
+  expect(await run(bare, ['--', '-x'])).toMatchObject({ exitCode: 2 });
   const shallow = join(temporary, 'shallow');
   await project.repo.git('clone', '--quiet', '--depth=1', '--branch', line, `file://${bare}`, shallow);
   const cut = await run(shallow, []);
@@ -184,40 +171,4 @@ test('a change without a session passes with a notice; an undecidable one does n
   await openScratchRepository(shallow).git('fetch', '--quiet', '--unshallow');
   // In a clone with one branch, others are not looked for.
   expect(await run(shallow, [])).toMatchObject({ exitCode: 1 });
-});
-
-interface Step {
-  uses?: string;
-  run?: string;
-  env?: Record<string, string>;
-  with?: Record<string, unknown>;
-}
-
-test('the workflow runs the target branch’s script, on full history, with read rights and pinned actions', async () => {
-  const text = await readFile(join(directory, 'teddy.yml'), 'utf8');
-  const workflow = parse(text) as {
-    permissions: unknown;
-    jobs: Record<string, { env: Record<string, string>; steps: Step[] }>;
-  };
-  expect(workflow.permissions).toEqual({ contents: 'read' });
-  const [job] = Object.values(workflow.jobs);
-  const steps = job?.steps ?? [];
-  for (const { uses } of steps) if (uses !== undefined) expect(uses).toMatch(/^actions\/[a-z-]+@[0-9a-f]{40}$/);
-  expect(steps.find(({ uses }) => uses?.startsWith('actions/checkout@'))?.with).toMatchObject({ 'fetch-depth': 0 });
-  expect(steps.map(({ run: command }) => command)).toContain('sh "$RUNNER_TEMP/teddy-verify.sh"');
-  expect(steps.map(({ run: command }) => command)).toContain(
-    'git show "$BASE:.github/teddy-verify.sh" > "$RUNNER_TEMP/teddy-verify.sh"',
-  );
-  // The job must set everything for the script that the script documents.
-  const said = [...(await readFile(script, 'utf8')).matchAll(/^# {3}([A-Z_]+)=/gm)].map(([, name]) => name);
-  const set = [job, ...steps]
-    .flatMap(({ env = {} } = {}) => Object.keys(env))
-    .filter((name) => name !== 'TEDDY_PACKAGE');
-  // A link in the checkout could lead them anywhere.
-  const places = steps.flatMap(({ env, with: given }) => [env?.['TEDDY_JUNIT_DIR'], given?.['path']]);
-  expect(places.filter((place) => place !== undefined)).toEqual(
-    ['', '/'].map((end) => `\${{ runner.temp }}/teddy-results${end}`),
-  );
-  expect(set.filter((name) => !said.includes(name))).toEqual([]);
-  expect(text).toContain('# TEDDY_RUN_COMMANDS:');
 });
