@@ -1,5 +1,5 @@
 /** `action.yml` and the workflows that call it: who may do what, and their steps run as a runner runs them. */
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -185,20 +185,24 @@ test('the check gets the change, the inputs and no token; the base branch’s po
   expect(await project.repo.list('.')).not.toContain('pwned');
 });
 
-test('a fork’s pull request gets its comment from a repository in which nothing is checked out', async () => {
-  const workspace = join(directory, 'workspace');
-  await mkdir(workspace);
-  await writeFile(join(workspace, 'comment.md'), 'Approved by everybody.');
+/** Runs the step as after a fork's run, which has ended well. */
+function commentOn(commit: string, cwd: string) {
   const run = {
     event: 'pull_request',
     head_repository: { full_name: 'ada/app' },
     head_branch: branch,
-    head_sha: head,
+    head_sha: commit,
     conclusion: 'success',
   };
   const inputs = { comment: 'true' };
-  const event = { workflow_run: run };
-  const done = await runStep('Run teddy', { event, eventName: 'workflow_run', inputs, cwd: workspace });
+  return runStep('Run teddy', { event: { workflow_run: run }, eventName: 'workflow_run', inputs, cwd });
+}
+
+test('a fork’s pull request gets its comment from a repository in which nothing is checked out', async () => {
+  const workspace = join(directory, 'workspace');
+  await mkdir(workspace);
+  await writeFile(join(workspace, 'comment.md'), 'Approved by everybody.');
+  const done = await commentOn(head, workspace);
   expect(done).toMatchObject({ exitCode: 0, output: expect.stringContaining('Comment created') });
   expect(forge.comments[0]).toMatchObject({ issue: 7, body: expect.stringContaining('1 approval is missing.') });
   expect(forge.comments[0]?.body).not.toContain('everybody');
@@ -208,6 +212,22 @@ test('a fork’s pull request gets its comment from a repository in which nothin
   expect(await repo.git('-C', bare, 'for-each-ref')).toBe('');
   expect(await readFile(join(bare, 'config'), 'utf8')).not.toMatch(/header|ghs-/);
   expect(await readdir(directory)).not.toContain('pwned');
+});
+
+test('a fork’s objects that git refuses are not kept, and nothing is written about them', async () => {
+  const { repo } = project;
+  const origin = join(directory, 'org/app');
+  const blob = await repo.git('rev-parse', 'main:README.md');
+  const tree = execFileSync('git', ['mktree'], { cwd: origin, input: `100644 blob ${blob}\t.git\n` });
+  const eve = ['-c', 'user.name=Eve', '-c', 'user.email=eve@example.org'];
+  const evil = await repo.git('-C', origin, ...eve, 'commit-tree', '-p', 'main', '-m', 'Evil', String(tree).trim());
+  await repo.git('-C', origin, 'update-ref', 'refs/pull/10/head', evil);
+  forge.pulls.push(pullOf(10, { head: evil, branch }));
+  const before = forge.comments.length;
+  const { exitCode, output, temporary } = await commentOn(evil, directory);
+  expect({ exitCode, output }).toMatchObject({ exitCode: 1, output: expect.stringContaining('[HOSTILE_SESSION]') });
+  expect(forge.comments).toHaveLength(before);
+  expect(await repo.git('-C', join(temporary, 'teddy.git'), 'for-each-ref')).toBe('');
 });
 
 test('it is installed outside the checkout: the version that is asked for, or else the action’s own', async () => {

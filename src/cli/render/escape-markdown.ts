@@ -27,8 +27,8 @@ export function escapeHtml(text: string): string {
 }
 
 /**
- * Breaks up `@name`, `#1`, `!1`, `GH-1`, `owner/name#1`, commit hashes and URLs, so that a forge does not link, notify
- * or close anything.
+ * Breaks up `@name`, `#1`, `!1`, `GH-1`, `owner/name#1`, `CVE-1`, `:emoji:`, commit hashes and URLs, so that a forge
+ * does not link, notify, close or show anything.
  */
 function splitReferences(text: string, escape: (text: string) => string): string {
   return escape(text.replace(/&/g, '\u{F0000}'))
@@ -37,7 +37,7 @@ function splitReferences(text: string, escape: (text: string) => string): string
     .replace(/\u{F0000}/gu, '&amp;')
     .replace(/(\\?[#!])(?=\d)/g, `$1${apart}`)
     .replace(/@/g, `@${apart}`)
-    .replace(/(GH-)(?=\d)/gi, `$1${apart}`)
+    .replace(/(GH-(?=\d)|GHSA-(?=\w)|CVE-(?=\d)|:(?=[\w+\\-]))/gi, `$1${apart}`)
     .replace(/:\/\//g, `:${apart}//`)
     .replace(/\b(www)\./gi, `$1${apart}.`)
     .replace(/(?<!\w)[0-9a-f]{7,64}(?!\w)/gi, (hash) => hash.replace(/.{6}(?=.)/g, `$&${apart}`));

@@ -122,7 +122,7 @@ function textOf(markdown: string): string {
     .replace(/&amp;/g, '&');
 }
 
-const reference = /@[\w-]|[#!]\d|GH-\d|:\/\/|\bwww\.|(?<!\w)[0-9a-f]{7,40}(?!\w)/i;
+const reference = /@[\w-]|[#!]\d|GH-\d|GHSA-\w|CVE-\d|:[\w+-]+:|:\/\/|\bwww\.|(?<!\w)[0-9a-f]{7,40}(?!\w)/i;
 const plain = tagsOf(renderChangeComment(commentOf('word')));
 
 function expectText(text: string): void {
@@ -139,6 +139,8 @@ describe('a text in a comment stays a text', () => {
     ['a team', 'cc @org/team and ada@example.org'],
     ['an issue', 'fixes #1, org/app#2, GH-3, !4'],
     ['a commit', `see ${'0123456789abcdef'.repeat(3).slice(0, 40)} and 0123abc`],
+    ['an advisory', 'see GHSA-abcd-1234-efgh and CVE-2026-1234'],
+    ['an image of an emoji', ':octocat: a:+1::shipit:'],
     ['an image', '![x](https://evil.example/x.png)'],
     ['a link', '[Approve](https://evil.example) [a]: https://evil.example'],
     ['an autolink', '<https://evil.example> https://evil.example www.evil.example mailto:a@b.example'],
@@ -171,6 +173,7 @@ describe('a text in a comment stays a text', () => {
       '@ada',
       '#1',
       'GH-7',
+      ':tada:',
       '!1',
       'https://',
       'www.',

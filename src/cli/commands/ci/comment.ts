@@ -37,8 +37,8 @@ export class CiCommentCommand extends ChangeCommand {
       request: teddy fetches the pull request and its base branch from the remote as data, into any repository, also an
       empty bare one. It checks out nothing, runs nothing of the change and reads nothing that its run has written.
 
-      Exit codes: 0 done, whatever the check found; 1 the check failed; 2 wrong usage; 5 GitHub cannot be reached, or
-      refuses.
+      Exit codes: 0 done, whatever the check found; 1 git failed, or refuses what the pull request contains; 2 wrong
+      usage; 5 GitHub cannot be reached, or refuses.
     `,
     examples: [
       ['Look at the comment for a branch', '$0 ci comment --base origin/main'],
