@@ -169,13 +169,16 @@ async function runStep(
 const pullRequest = () => ({ pull_request: { base: { sha: base }, head: { sha: head } } });
 
 test('the check gets the change, the inputs and no token; the base branch’s policy holds', async () => {
-  const { exitCode, output, temporary, env } = await runStep('Run teddy', { event: pullRequest() });
+  const page = { page: 'true' };
+  const { exitCode, output, temporary, env } = await runStep('Run teddy', { event: pullRequest(), inputs: page });
   expect({ exitCode, output }).toMatchObject({
     exitCode: 1,
     output: expect.stringContaining('1 approval is missing.'),
   });
   expect(env['GITHUB_TOKEN']).toBe('');
-  expect(await readdir(join(temporary, 'teddy-results'))).toHaveLength(1);
+  const results = (await readdir(join(temporary, 'teddy-results'))).toSorted();
+  expect(results.map((name) => name.replace(/^\d{8}-|-[0-9a-f]{10}(?=\.)/g, ''))).toEqual(['add-a.xml', 'add-a.html']);
+  expect(await readFile(join(temporary, 'teddy-results', results[1] ?? ''), 'utf8')).toMatch(/^<!doctype html>/i);
   // A word that is not `false` weakens nothing.
   const typo = { strict: 'no', 'require-session': 'yes', 'signed-by': '$(touch pwned)"' };
   expect(await runStep('Run teddy', { event: pullRequest(), inputs: typo })).toMatchObject({
@@ -193,8 +196,9 @@ function commentOn(commit: string, cwd: string) {
     head_branch: branch,
     head_sha: commit,
     conclusion: 'success',
+    html_url: 'https://forge.example/runs/1',
   };
-  const inputs = { comment: 'true' };
+  const inputs = { comment: 'true', page: 'true' };
   return runStep('Run teddy', { event: { workflow_run: run }, eventName: 'workflow_run', inputs, cwd });
 }
 
@@ -206,6 +210,7 @@ test('a fork’s pull request gets its comment from a repository in which nothin
   expect(done).toMatchObject({ exitCode: 0, output: expect.stringContaining('Comment created') });
   expect(forge.comments[0]).toMatchObject({ issue: 7, body: expect.stringContaining('1 approval is missing.') });
   expect(forge.comments[0]?.body).not.toContain('everybody');
+  expect(forge.comments[0]?.body).toContain("(<https://forge.example/runs/1>), from the pull request's own run\n");
   expect(await readdir(workspace)).toEqual(['comment.md']);
   const bare = join(done.temporary, 'teddy.git');
   const { repo } = project;

@@ -68,7 +68,10 @@ test('a valid session passes in a bare clone: all branches, and those in a chang
   expect(await readFile(join(results, name), 'utf8')).toContain('<testsuite');
 
   const tip = await project.repo.git('rev-parse', line);
-  const change = await run(bare, inChange('main', line));
+  const pages = join(temporary, 'pages');
+  const change = await run(bare, [...inChange('main', line), '--pages', pages]);
+  expect(await readFile(join(pages, `${line.slice('teddy/'.length)}.html`), 'utf8')).toContain('A\n');
+  expect(await run(bare, [line, '--pages', join(temporary, 'link')])).toMatchObject({ exitCode: 2 });
   expect(change).toMatchObject({ exitCode: 0, output: expect.stringContaining(`teddy replay ${tip}`) as string });
   expect(change.output.match(/teddy verify/g)).toHaveLength(1);
   const session = line.slice('teddy/'.length);

@@ -87,7 +87,11 @@ function renderSources({ conclusion, pageUrl, checked }: ChangeComment): string[
     ...(conclusion === null
       ? []
       : [`- Reported by the pull request's own run: ${escapeMarkdown(cutTo(conclusion, 30))}.`]),
-    ...(pageUrl === undefined ? [] : [`- [Session page](<${toDestination(pageUrl)}>)`]),
+    ...(pageUrl === undefined
+      ? []
+      : [
+          `- [Session page](<${toDestination(pageUrl)}>)${conclusion === null ? '' : ", from the pull request's own run"}`,
+        ]),
   ];
 }
 

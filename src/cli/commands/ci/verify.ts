@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { lstat, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { version } from '../../../../package.json';
 import { openExportFile } from '../../../app.ts';
-import { TeddyError } from '../../../errors.ts';
+import { nullIfDamaged, TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { CheckedChange } from '../../../workflow/ci/ci.ts';
 import { resolvePath, type CliContext } from '../../context.ts';
@@ -56,25 +57,32 @@ export class CiVerifyCommand extends ChangeCommand {
     describe: 'Write the results to this directory, one JUnit XML file per session.',
   });
 
+  pages = option('--pages', {
+    value: '<directory>',
+    describe: "Write each session's page to this directory, as HTML.",
+  });
+
   protected override trustsHead = () => 'always' as const;
 
   protected run(terminal: Terminal): Promise<number> {
     const { base, head } = this;
     this.refuseContradictions();
     return this.withProject(terminal, async (project) => {
-      if (this.junit !== undefined) await makeDirectory(this.context, this.junit);
+      const { junit, pages } = this;
+      for (const directory of [junit, pages]) if (directory !== undefined) await makeDirectory(this.context, directory);
       const request = {
         range: base === undefined ? null : { base, head: head ?? 'HEAD' },
         targets: this.targets,
         runsCommands: this.runCommands,
         ...(await this.readPolicy(project, base)),
+        ...(pages !== undefined && { onLine: (target: string) => this.writePage(project, pages, target) }),
       };
       const { checkChange } = await import('../../../workflow/ci/check-change.ts');
       const checked = await withInterrupt(terminal, 'teddy ci verify', (signal) =>
         checkChange(project, { ...request, signal }),
       );
       const verdict = this.judge(checked, request);
-      if (this.junit !== undefined) await this.writeJunit(this.junit, checked);
+      if (junit !== undefined) await this.writeJunit(junit, checked);
       if (this.json) this.printJson(terminal, 'ci-verify', { ok: verdict.ok, verdict: verdict.text, ...checked });
       else await this.show(terminal, project, renderChecked(checked, verdict, terminal));
       const { annotate } = await import('../../render/replay-annotations.ts');
@@ -102,6 +110,16 @@ export class CiVerifyCommand extends ChangeCommand {
     if (this.context.env['GITHUB_ACTIONS'] !== 'true') return this.page(terminal, project, text);
     const { fenceOutput } = await import('../../render/replay-annotations.ts');
     terminal.print(fenceOutput(text, randomUUID()));
+  }
+
+  /** Writes the page of a line, or of the part of it that a change brings. A damaged line has none. */
+  private async writePage(project: Project, directory: string, target: string): Promise<void> {
+    const { makePageFile } = await import('../../../workflow/page/page-file.ts');
+    const made = await makePageFile(project, target.split('..').at(-1), version).catch(nullIfDamaged);
+    if (made === null) return;
+    const place = { cwd: this.context.cwd(), force: true };
+    const file = await openExportFile(join(directory, `${made.page.source.session}.html`), place);
+    await file.put(inOnePiece(made.bytes));
   }
 
   private async writeJunit(directory: string, { replayed }: CheckedChange): Promise<void> {

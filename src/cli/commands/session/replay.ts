@@ -139,6 +139,6 @@ function renderLines(replayed: ReplayedLine[], terminal: Terminal): string {
   return blocks.join('\n');
 }
 
-export async function* inOnePiece(text: string): AsyncGenerator<Uint8Array> {
-  yield new TextEncoder().encode(text);
+export async function* inOnePiece(content: string | Uint8Array): AsyncGenerator<Uint8Array> {
+  yield typeof content === 'string' ? new TextEncoder().encode(content) : content;
 }
