@@ -115,7 +115,7 @@ test('the doctor names the repair of a damaged part, and is quiet about those th
   const quiet = await project.run(['doctor'], { env });
   expect(quiet.stdout).not.toContain('setup');
   await init('--yes', '--only', 'ci');
-  await project.memory.write({ '.github/teddy-verify.sh': null });
+  await project.memory.write({ '.github/workflows/teddy-comment.yml': null });
   const { exitCode, stdout } = await project.run(['doctor'], { env });
   expect(exitCode).toBe(1);
   expect(stdout).toContain(

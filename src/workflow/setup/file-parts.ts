@@ -77,7 +77,7 @@ export function skillPart(project: FileProject, tools: FileTools): Part {
 const ciFiles: Record<string, readonly (readonly [source: string, target: string])[]> = {
   github: [
     ['fixtures/ci/teddy.yml', '.github/workflows/teddy.yml'],
-    ['fixtures/ci/teddy-verify.sh', '.github/teddy-verify.sh'],
+    ['fixtures/ci/teddy-comment.yml', '.github/workflows/teddy-comment.yml'],
   ],
   gitlab: [['fixtures/ci/gitlab.yml', '.gitlab/teddy.yml']],
 };
@@ -97,7 +97,7 @@ export function ciPart(project: FileProject, tools: FileTools): Part {
       if (text === null) return 'teddy has no file for GitLab yet: docs/ci.md describes the commands for its CI.';
       items.push(toItem(target, wholeFile(text)));
       for (const [at, line] of text.split('\n').entries())
-        if (line.includes('example.org'))
+        if (/\bexample(?:\.org)?\//.test(line))
           after.push(`Before you push, replace the placeholder in ${target}:${at + 1}.`);
       if (forge === 'gitlab') after.push(`Include it in .gitlab-ci.yml: \`include: [{ local: ${target} }]\`.`);
     }

@@ -29,7 +29,7 @@ beforeEach(async () => {
   packaged = new Map([
     ['hooks/agents/skill/SKILL.md', '# teddy\n'],
     ['fixtures/ci/teddy.yml', 'on: pull_request\nuse: https://example.org/x.tgz\n'],
-    ['fixtures/ci/teddy-verify.sh', 'teddy ci verify\n'],
+    ['fixtures/ci/teddy-comment.yml', 'on: workflow_run\nuses: example/teddy@0\n'],
   ]);
   tools = {
     async readPackageFile(path) {
@@ -257,7 +257,7 @@ describe('the skill', () => {
 describe('the check in CI', () => {
   const part = () => ciPart(project, tools);
   const at = (url: string) => project.configuration.set('remote.origin.url', url);
-  const [workflow, script] = ['.github/workflows/teddy.yml', '.github/teddy-verify.sh'];
+  const [workflow, comment] = ['.github/workflows/teddy.yml', '.github/workflows/teddy-comment.yml'];
 
   test.each([
     ['git@github.com:a/b.git', 'missing'],
@@ -273,10 +273,12 @@ describe('the check in CI', () => {
   test('has all files of the forge, and names what is left to do', async () => {
     expect((await part().look()).why).toContain('no remote `origin`');
     at('git@github.com:a/b.git');
-    expect(await apply(part())).toEqual([`Before you push, replace the placeholder in ${workflow}:2.`]);
-    expect(await project.read(script)).toBe('teddy ci verify\n');
+    expect(await apply(part())).toEqual(
+      [workflow, comment].map((path) => `Before you push, replace the placeholder in ${path}:2.`),
+    );
+    expect(await project.read(comment)).toBe('on: workflow_run\nuses: example/teddy@0\n');
     await remove(part());
-    expect([await project.read(workflow), await project.read(script)]).toEqual([null, null]);
+    expect([await project.read(workflow), await project.read(comment)]).toEqual([null, null]);
     expect(await part().planRemoval()).toEqual([]);
   });
 
@@ -287,7 +289,7 @@ describe('the check in CI', () => {
       { thing: 'ci', meaning: 'Some of its files are missing.' },
     ]);
     await apply(part());
-    expect(await project.read(script)).toBe('teddy ci verify\n');
+    expect(await project.read(comment)).toBe('on: workflow_run\nuses: example/teddy@0\n');
     expect(await project.read(workflow)).toBe('edited\n');
     expect(await examineParts([part()])).toEqual({ found: [], seen: 'setup' });
   });
@@ -299,7 +301,7 @@ describe('the check in CI', () => {
     project.filesOf = () => ({
       ...files,
       async install(path: RepoPath, bytes: Uint8Array) {
-        if (isFull && path === script) throw new TeddyError('DISK_FULL', 'The disk is full.');
+        if (isFull && path === comment) throw new TeddyError('DISK_FULL', 'The disk is full.');
         await files.install(path, bytes);
       },
     });
@@ -309,7 +311,7 @@ describe('the check in CI', () => {
     await apply(part());
     expect(await stateOf(part())).toBe('set-up');
     await remove(part());
-    expect([await project.read(workflow), await project.read(script)]).toEqual([null, null]);
+    expect([await project.read(workflow), await project.read(comment)]).toEqual([null, null]);
   });
 });
 
