@@ -77,7 +77,7 @@ test('a session from another machine is pulled and checked out, here or in a lin
   expect(here).toMatchObject({ exitCode: 0, stderr: expect.stringContaining(`Switched to teddy/${session}.`) });
   expect(here.stderr).toContain(`Pulled teddy/${session}, teddy/global from origin.`);
   expect(await readFile(join(place, 'one/made.txt'), 'utf8')).toBe('made\n');
-  // What the other machine has sent since then, and was fetched, is taken first.
+  // Steps that the other machine has sent since then, and that were fetched, are taken first.
   const on = (...args: string[]) => project.run(args, { cwd: join(place, 'one'), env: { HOME: place } });
   await on('push');
   await project.ok('sync');

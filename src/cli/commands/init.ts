@@ -18,7 +18,7 @@ export async function listParts(project: Project, { main, env }: Pick<CliContext
       import('../../workflow/setup/set-up.ts'),
       import('../../workflow/setup/file-parts.ts'),
       import('../../workflow/capture/setup-part.ts'),
-      import('../../workflow/hooks/setup-part.ts'),
+      import('../../workflow/hooks/install.ts'),
       openSetupTools(project, main, env),
       openAgentSetup(main, env),
     ]);

@@ -30,7 +30,7 @@ export function nameEdits(edits: readonly OwnEdit[], own: (names: string) => str
 export function nearestName<Name extends string>(wanted: string, names: readonly Name[]): Name | null {
   const typed = wanted.toLowerCase().slice(0, maxLength);
   const distances = names.map((name) => ({ name, distance: editDistance(typed, name.toLowerCase()) }));
-  // Of two that are as near, `status` for `stauts` and not `stats`: the one of the same length.
+  // The one of the same length comes first: `status` for `stauts`, and not `stats`.
   const offset = ({ name }: { name: string }) => Math.abs(name.length - typed.length);
   const [nearest] = distances.toSorted((a, b) => a.distance - b.distance || offset(a) - offset(b));
   if (nearest === undefined || nearest.distance > Math.ceil(typed.length / 3)) return null;

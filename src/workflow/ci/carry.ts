@@ -12,8 +12,7 @@ import { archivePrefix, archiveRef, mainLineRef, type Oid, type RefName, type Se
 import { requireCommit } from '../line/find-recorded.ts';
 import { addNoteLines } from '../line/notes.ts';
 import { withQuarantine } from '../line/quarantine.ts';
-import { fetchVerified } from '../sharing/fetch-verified.ts';
-import { parseShared } from '../sharing/shared-refs.ts';
+import { fetchRefs, isOfSession } from './fetch-refs.ts';
 import { baseHint, findSquashes, readCommits, type FoundCommit } from './check-change.ts';
 
 const notesRef = 'refs/notes/teddy' as RefName;
@@ -105,7 +104,7 @@ async function findSources(
     const number = /\(#(\d{1,9})\)$/.exec(found.commit.message.split('\n')[0] ?? '')?.[1];
     const sessions = squashes.filter(({ commit }) => commit === found.oid).map(({ session }) => session);
     const isSource = ({ ref }: RefTip) =>
-      ref === `refs/pull/${number}/head` || sessions.some((session) => parseShared(ref)?.session === session);
+      ref === `refs/pull/${number}/head` || sessions.some((session) => isOfSession(ref, session));
     return number === undefined && sessions.length === 0 ? [] : [{ found, isSource }];
   });
   if (wanted.length === 0) return [];
@@ -121,13 +120,9 @@ async function findSources(
 
 const sourcePrefixes = ['refs/heads/', archivePrefix, 'refs/pull/'];
 
-/** Fetches the refs. Returns those that git accepts. */
-async function fetchTips({ project, remote, signal, newRef }: Place, refs: readonly RefTip[]): Promise<RefTip[]> {
-  const wanted = refs.map(({ ref }) => ({ from: ref, to: newRef() }));
-  await fetchVerified(project, remote, wanted, { signal });
-  const { store } = project.repository;
-  const tips = await Promise.all(wanted.map(({ to }) => store.resolve(to)));
-  return refs.flatMap(({ ref }, at) => ((tips[at] ?? null) === null ? [] : [{ ref, oid: tips[at] as Oid }]));
+/** Returns those of the refs that git accepts. */
+async function fetchTips({ project, remote, ...place }: Place, refs: readonly RefTip[]): Promise<RefTip[]> {
+  return (await fetchRefs(project, remote, refs, place)).tips;
 }
 
 /** Returns the sessions of the first tip that gives the squash. */
@@ -178,7 +173,7 @@ async function planArchives(
   for (const { session, tip, commit } of named) {
     const tips = await fetchTips(
       place,
-      listed.filter(({ ref }) => parseShared(ref)?.session === session),
+      listed.filter(({ ref }) => isOfSession(ref, session)),
     );
     const found = await planArchive(place, { session, tip }, tips);
     if (typeof found === 'string') lost.push({ session, commit, reason: found });

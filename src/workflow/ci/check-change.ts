@@ -10,7 +10,6 @@ import { parseTrackedConfig } from '../../session/settings/tracked-config.ts';
 import { findRecorded, listRecorded, requireCommit, type RecordedLine } from '../line/find-recorded.ts';
 import { toText } from '../../view/view.ts';
 import { replayLine } from '../replay/line.ts';
-import type { NeededApproval } from '../verify/check-approval.ts';
 import { findBrought } from '../verify/find-brought.ts';
 import { verifySession } from '../verify/session.ts';
 import { checkLandings } from './check-landings.ts';
@@ -194,7 +193,7 @@ async function readTrackedApprovals(store: Store, base: Oid): Promise<string | u
   return file === null ? undefined : (await parseTrackedConfig(toText(file.bytes))).values.get('approvals');
 }
 
-function toApproval(wanted: NeededApproval | undefined, tracked: string | undefined): CheckedChange['approval'] {
+function toApproval(wanted: CheckRequest['requireApproval'], tracked: string | undefined): CheckedChange['approval'] {
   const ofBase = tracked === 'others' ? 'others' : tracked === '1' ? 'anybody' : undefined;
   const isFromBase = ofBase !== undefined && wanted !== 'others' && ofBase !== wanted;
   const needed = isFromBase ? ofBase : wanted;

@@ -14,8 +14,7 @@ import type { CheckedLanding } from './ci.ts';
 import { compareLanding, findEarlier, listNewestTips } from './compare-landing.ts';
 import { TeddyError } from '../../errors.ts';
 import { hideCredentials } from '../../session/masks/urls.ts';
-import { fetchVerified } from '../sharing/fetch-verified.ts';
-import { parseShared } from '../sharing/shared-refs.ts';
+import { fetchRefs, isOfSession } from './fetch-refs.ts';
 
 export interface LandingCommit {
   oid: Oid;
@@ -164,10 +163,9 @@ function lineFetcher(project: Project, newRef: () => RefName, signal: AbortSigna
   async function fetchFrom(remote: string, wanted: readonly LandedFrom[]): Promise<string[]> {
     const { refs } = await remotes.list(remote, ['refs/heads/', archivePrefix], { signal });
     const found = refs.filter(({ ref, oid }) =>
-      wanted.some(({ session, tip }) => oid === tip || parseShared(ref)?.session === session),
+      wanted.some(({ session, tip }) => oid === tip || isOfSession(ref, session)),
     );
-    const pairs = found.map(({ ref }) => ({ from: ref, to: newRef() }));
-    const refused = await fetchVerified(project, remote, pairs, { signal });
+    const { refused } = await fetchRefs(project, remote, found, { newRef, signal });
     return refused.map(({ ref, reason }) => `${ref} from ${hideCredentials(remote)} was not accepted: ${reason}`);
   }
 

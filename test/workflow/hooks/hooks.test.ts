@@ -8,7 +8,7 @@ import { examineHooks, findBrokenHooks } from '../../../src/workflow/hooks/check
 import { installHooks, uninstallHooks } from '../../../src/workflow/hooks/install.ts';
 import { listHooks, renderHook } from '../../../src/workflow/hooks/list.ts';
 import type { PartPlan } from '../../../src/ports/setup.ts';
-import { hooksPart } from '../../../src/workflow/hooks/setup-part.ts';
+import { hooksPart } from '../../../src/workflow/hooks/install.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { captureTurns } from '../../support/captured-line.ts';

@@ -1,8 +1,8 @@
 /** Landing for a pull request: which branch it takes, where it starts, and what it pushes. */
 import { beforeEach, expect, test } from 'vitest';
 import type { Oid, RefName } from '../../../src/names.ts';
-import { landForReview, type ReviewRequest } from '../../../src/workflow/landing/land-for-review.ts';
-import { findWayToOpen } from '../../../src/cli/render/pull-request.ts';
+import { findWayToOpen, landForReview, type ReviewRequest } from '../../../src/workflow/landing/land-for-review.ts';
+
 import type { MemoryRemote } from '../../support/memory-remotes.ts';
 import type { MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, session, start, turn } from '../../support/turns.ts';

@@ -4,7 +4,7 @@ import { TeddyError } from '../../../errors.ts';
 import type { Oid } from '../../../names.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { Forge, PullRequest } from '../../../ports/web.ts';
-import type { CheckRun } from '../../../workflow/ci/read-event.ts';
+import type { CheckRun } from '../../../workflow/ci/pull-request.ts';
 import type { SignedReview } from '../../../workflow/review/review.ts';
 import { resolvePath, type CliContext } from '../../context.ts';
 import { option, type Terminal, usage } from '../../teddy-command.ts';
@@ -62,7 +62,7 @@ export class CiCommentCommand extends ChangeCommand {
     this.refuseContradictions();
     return this.withProjectAndSignal(terminal, 'teddy ci comment', async (project, signal) => {
       if (this.event === undefined) return this.commentOnRange(terminal, project, signal);
-      const { readCheckRun } = await import('../../../workflow/ci/read-event.ts');
+      const { readCheckRun } = await import('../../../workflow/ci/pull-request.ts');
       const run = readCheckRun(await readEventFile(this.context, this.event));
       if (run === null) return this.skip(terminal, 'No pull request has started that run.');
       const { findPullRequest, withPullRequest } = await import('../../../workflow/ci/pull-request.ts');

@@ -4,7 +4,7 @@ import { countOf } from '../../../session/spending/describe-spending.ts';
 import { nameEdits } from '../../../session/text/name-some.ts';
 import { toShellWord } from '../../../session/text/shell-word.ts';
 import type { AuthorshipNote } from '../../../workflow/landing/authorship-log.ts';
-import type { LandedForReview } from '../../../workflow/landing/land-for-review.ts';
+import type { LandedForReview, WayToOpen } from '../../../workflow/landing/land-for-review.ts';
 import type { Landed } from '../../../workflow/landing/land-session.ts';
 import type { LandRequest } from '../../../workflow/landing/landing.ts';
 import type { Project } from '../../../ports/project.ts';
@@ -20,7 +20,6 @@ import {
   withInterrupt,
 } from '../../teddy-command.ts';
 import { errorDocument } from '../../render/error.ts';
-import { findWayToOpen, type WayToOpen } from '../../render/pull-request.ts';
 import { endShared, showShared, showTransfer, toSharedJson } from '../../render/shared.ts';
 import { toVisible } from '../../../session/text/visible-text.ts';
 
@@ -103,7 +102,7 @@ export class SessionLandCommand extends TeddyCommand {
   }
 
   private async landForReview(terminal: Terminal, project: Project, request: LandRequest): Promise<number> {
-    const { landForReview } = await import('../../../workflow/landing/land-for-review.ts');
+    const { findWayToOpen, landForReview } = await import('../../../workflow/landing/land-for-review.ts');
     const branch = typeof this.pr === 'string' ? this.pr : undefined;
     const onProgress = showTransfer(terminal);
     const found = await withInterrupt(terminal, 'teddy status', (signal) =>

@@ -87,7 +87,7 @@ export class SessionResumeCommand extends TeddyCommand {
   /** Checks the session's branch out, and pulls it first if it is not here. Returns the root of its work tree. */
   private async goThere(terminal: Terminal, project: Project, signal: AbortSignal): Promise<string> {
     const selector = this.target ?? this.session;
-    const { goToLine } = await import('../../../workflow/line/go-to-line.ts');
+    const { goToLine } = await import('../../../workflow/line/open-work-tree.ts');
     if (selector !== undefined) await this.pullMissing(terminal, project, selector, signal);
     const { ref, root, hasSwitched } = await goToLine(project, selector, { inWorkTree: this.worktree });
     this.session = shortRef(ref);
@@ -103,7 +103,7 @@ export class SessionResumeCommand extends TeddyCommand {
     signal: AbortSignal,
   ): Promise<void> {
     const { findLine } = await import('../../../workflow/line/find.ts');
-    const { isBehindRemote } = await import('../../../workflow/line/go-to-line.ts');
+    const { isBehindRemote } = await import('../../../workflow/line/open-work-tree.ts');
     const missing = await findLine(project, selector).then(
       async (line) => (line.tip === null || (await isBehindRemote(project, line)) ? 'fetched' : null),
       (error: unknown) => {
