@@ -71,7 +71,7 @@ test('a review has the turns with their verdicts, the user’s own commits, and 
   const reviewed = shapes.turnLabel.extend({
     ...shapes.turnSummary.pick({ messages: true, asides: true }).shape,
     verdicts: z.array(verdict),
-    decisions: z.array(z.object({ decision: z.string(), by: z.string(), author, actions: z.array(z.int()) })),
+    decisions: z.array(z.object({ decision: z.string(), by: z.string(), author, commit, actions: z.array(z.int()) })),
     cut: z.array(cutFile),
     commits: z.array(commit),
     error: z.string().nullable(),

@@ -55,7 +55,7 @@ describe('teddy memo', () => {
   });
 
   test('of four commands that add at once none is lost', async () => {
-    await project.ok('init');
+    await project.ok('init', '--yes', '--only', 'global');
     const facts = Array.from({ length: 4 }, (_, at) => `Fact number ${at}`);
     await Promise.all(facts.map((fact) => project.ok('memo', 'add', fact)));
     const { memos } = JSON.parse(await project.ok('memo', 'list', '--json')) as { memos: string[] };
@@ -78,7 +78,7 @@ describe('a memo of one session', () => {
 
 describe('teddy global', () => {
   test('edit refuses files that are not there to edit, and names that are none', async () => {
-    await project.ok('init');
+    await project.ok('init', '--yes', '--only', 'global');
     await project.refuses('USAGE', 2, ['global', 'edit', 'notes.txt']);
     await project.refuses('USAGE', 2, ['global', 'edit', '../memos.yaml']);
     await project.refuses('USAGE', 2, ['global', 'edit', 'agents/../memos.yaml']);
