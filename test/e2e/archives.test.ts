@@ -72,7 +72,7 @@ test('sessions go to a remote of their own, and an archive comes from there with
   const pulled = await teddy('session', 'pull', '--all');
   expect(pulled.exitCode).toBe(0);
   const [, hint = ''] = /To fetch those from one month: teddy (.*)\n/.exec(pulled.stderr) ?? [];
-  expect(hint).toBe(`teddy pull sessions --all --archive ${month}`);
+  expect(hint).toBe(`pull sessions --all --archive ${month}`);
   const archives = () => bea.git('for-each-ref', '--format=%(refname)', 'refs/teddy/archive');
   expect(await archives()).toBe('');
   expect(await teddy('session', 'sync', '--all', '--archive', '2026-13')).toMatchObject({

@@ -79,6 +79,9 @@ export class InitCommand extends TeddyCommand {
       const taken = new Set<Step>();
       const told: { part: string; text: string }[] = [];
       const isLook = this.dryRun || (this.json && !this.yes);
+      // Without an identity, the first part would fail after all the questions.
+      if (!isLook && planned.some((one) => one.part.name === 'global' && isOpen(one)))
+        await project.repository.store.ident();
       if (!isLook && !this.yes && !terminal.isInteractive) this.refuseUnasked(terminal, planned, shorten);
       const diffs = isLook || this.json ? await renderDiffs(planned, project.masker) : new Map();
       if (this.dryRun && !this.json) terminal.print(renderPlan(planned, { diffs, shorten }));
