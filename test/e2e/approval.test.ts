@@ -1,4 +1,5 @@
 /** A person sees these and can do these before an action runs. */
+import { rm } from 'node:fs/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { hasTerminal, runInTerminal, type TerminalRun } from '../support/run-in-terminal.ts';
 import { createAction, executeAction, openBegun, planOf, type TeddyProject } from '../support/teddy-project.ts';
@@ -61,4 +62,16 @@ describe.skipIf(!hasTerminal)('before an action runs', () => {
     expect(report.run_summary.status).toBe('ABORTED');
     expect(report.action_logs[0]?.details).not.toHaveProperty('comment');
   });
+});
+
+test('a plan that somebody else has to approve is pushed next', async () => {
+  ({ project } = await openBegun('others', { answers: [planOf(createAction('a.txt', 'a\n'))] }));
+  const remote = `${project.repo.root}.git`;
+  await project.repo.git('init', '--quiet', '--bare', '-b', 'main', remote);
+  await project.repo.git('remote', 'add', 'origin', remote);
+  await project.repo.git('push', '--quiet', 'origin', 'main');
+  await project.repo.git('config', 'teddy.approvals', 'others');
+  const { stderr } = await project.run(['plan', '-m', 'Make a file']);
+  expect(stderr).toContain('Somebody else has to approve it before it runs (teddy.approvals).\nNext: teddy push\n');
+  await rm(remote, { recursive: true });
 });

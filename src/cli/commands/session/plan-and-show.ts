@@ -137,12 +137,18 @@ function showOpen(
 export async function printNext(
   terminal: Terminal,
   project: Project,
-  { line, isPending, problems }: Answer,
+  { line, turn, isPending, problems }: Answer,
 ): Promise<void> {
   const option = toLineOption(project, line);
   if (!isPending) return terminal.say(`Next: teddy plan${option} -m "..."`);
   terminal.say(`To ask about it: teddy ask${option} -m "..."`);
-  if (problems.length === 0) return terminal.say(`Next: ${await toExecuteCommand(project, line)}`);
+  if (problems.length === 0) {
+    const { hasRemote, readApproval } = await import('../../../workflow/line/needed-approval.ts');
+    const needed = await readApproval(project, { session: line.session, tip: line.state.tip }, turn);
+    const isForOthers = needed.isNeeded && !needed.isOwnEnough && (await hasRemote(project));
+    if (isForOthers) terminal.say('Somebody else has to approve it before it runs (teddy.approvals).');
+    return terminal.say(`Next: ${isForOthers ? `teddy push${option}` : await toExecuteCommand(project, line)}`);
+  }
   terminal.say('The plan is not valid. Executing it runs nothing and records why; then plan again.');
   if (line.workspace !== null) terminal.say(`To have it fixed: teddy execute${option} --replan 2`);
   terminal.say(`Next: teddy plan${option} --instead -m "..."`);
