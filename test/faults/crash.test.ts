@@ -256,7 +256,7 @@ test('exactly one of two simultaneous plans gets its turn, and the other is refu
     const scene = stage.scenes.plan;
     const repository = await stage.copy(scene);
     const plan = (message: string) =>
-      runTeddy(['session', 'plan', '-m', message, '--from', stage.answer], { cwd: repository.root });
+      runTeddy(['session', 'plan', '-m', message, '--from', stage.answer], { cwd: repository.root, isRacing: true });
     const results = await Promise.all([plan('One.'), plan('Another.')]);
     expect(results.map(({ exitCode }) => exitCode).toSorted(), JSON.stringify(results)).toEqual([0, 3]);
     const loser = results.find(({ exitCode }) => exitCode === 3);
@@ -270,7 +270,7 @@ test('exactly one of two simultaneous executes runs the plan, and the other is r
   for (let round = 1; round <= rounds; round += 1) {
     const scene = stage.scenes.execute;
     const repository = await stage.copy(scene);
-    const execute = () => runTeddy(['session', 'execute', '-y'], { cwd: repository.root });
+    const execute = () => runTeddy(['session', 'execute', '-y'], { cwd: repository.root, isRacing: true });
     const results = await Promise.all([execute(), execute()]);
     expect(results.map(({ exitCode }) => exitCode).toSorted(), JSON.stringify(results)).toEqual([0, 3]);
     const loser = results.find(({ exitCode }) => exitCode === 3);

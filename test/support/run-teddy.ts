@@ -22,6 +22,8 @@ export interface RunOptions {
   timeoutMs?: number;
   /** Started as a separate process: its start, its end or its children's output is the subject. */
   asProcess?: boolean;
+  /** Another command changes the repository at the same time: a copy for trying the hints would be torn. */
+  isRacing?: boolean;
   /** Starts this executable instead of the built one; only for `startTeddy`. */
   executable?: string;
 }
@@ -59,7 +61,8 @@ export async function runTeddy(args: string[], options: RunOptions): Promise<Run
         stderr,
         signal: null,
       })));
-  await checkHints(teddyPath, { cwd, env, output: `${result.stdout}\n${result.stderr}` });
+  if (options.isRacing !== true)
+    await checkHints(teddyPath, { cwd, env, output: `${result.stdout}\n${result.stderr}` });
   return result;
 }
 
