@@ -160,7 +160,7 @@ async function offerSweep(terminal: Terminal, project: Project): Promise<void> {
   if (!(await project.spool.look()).exists) return;
   const { countUncaptured } = await import('../../workflow/capture/status.ts');
   const capture = openCapture(project, terminal.context.env);
-  const count = await countUncaptured(project, capture, parseSince(offeredSince, Date.now()));
+  const count = await countUncaptured(project, capture, parseSince(offeredSince, project.clock.now().getTime()));
   if (count === 0) return;
   const found = `${countOf(count, 'session')} from the last 30 days that teddy has not recorded`;
   terminal.say(`Agents have ${found}. To record them: teddy capture sweep --since ${offeredSince}`);

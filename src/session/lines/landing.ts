@@ -195,3 +195,16 @@ export async function listOwnBranches(project: SessionSource, listed?: Tips): Pr
   const nearest = await Promise.all(some.map(({ oid }) => findNearestEntry(project, oid)));
   return some.filter((_, at) => nearest[at] === null);
 }
+
+/** Returns the tree into which git merges two commits; null when they conflict or have no common ancestor. */
+export async function mergeCommits(
+  store: Pick<Store, 'mergeBase' | 'mergeTrees' | 'readCommit'>,
+  one: Oid,
+  other: Oid,
+): Promise<Oid | null> {
+  const base = await store.mergeBase(one, [other]);
+  if (base === null) return null;
+  const treeOf = async (oid: Oid) => (await store.readCommit(oid)).tree;
+  const [before, ours, theirs] = await Promise.all([treeOf(base), treeOf(one), treeOf(other)]);
+  return (await store.mergeTrees(before, ours, theirs)).tree;
+}

@@ -1,5 +1,6 @@
 /** Lists every session through the line that represents it: local, known only from a remote, or archived. */
 import { groupBy } from '../text/group-by.ts';
+import type { RefName } from '../../names.ts';
 import type { SessionSource } from '../../ports/git.ts';
 import type { EntryHead } from './line-index.ts';
 import { chooseMain, listLines, type KnownLine } from './lines.ts';
@@ -81,4 +82,24 @@ function toChosen(main: KnownLine, own: KnownLine | null, lines: readonly KnownL
     others,
     remotes: same.flatMap(({ remote }) => remote ?? []),
   };
+}
+
+/** A branch in its newest known state, which may be one that was only fetched. */
+export interface NewestLine {
+  line: KnownLine;
+  /** True when a local branch exists, and lacks some of the steps. */
+  isBehind: boolean;
+}
+
+/** Chooses the newest state of each branch, local or fetched, by the branch's local name. Entry ids sort by time. */
+export function findNewest(lines: readonly KnownLine[]): Map<RefName, NewestLine> {
+  const local = new Set(lines.flatMap(({ ref, remote }) => (remote === null ? [ref] : [])));
+  const newest = new Map<RefName, NewestLine>();
+  for (const line of lines) {
+    const { branchRef, nearest, remote } = line;
+    const known = newest.get(branchRef)?.line;
+    if (known === undefined || nearest.entry.id > known.nearest.entry.id)
+      newest.set(branchRef, { line, isBehind: remote !== null && local.has(branchRef) });
+  }
+  return newest;
 }

@@ -7,7 +7,7 @@ import type { RefTip, RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { isOnLine } from '../../session/entries/ancestry.ts';
 import { findNearestEntry } from '../../session/entries/nearest-entry.ts';
-import { decodeLandings, landingText, type LandedFrom } from '../../session/lines/landing.ts';
+import { decodeLandings, landingText, mergeCommits, type LandedFrom } from '../../session/lines/landing.ts';
 import { archivePrefix, archiveRef, mainLineRef, type Oid, type RefName, type SessionId } from '../../names.ts';
 import { requireCommit } from '../line/find-recorded.ts';
 import { addNoteLines } from '../line/notes.ts';
@@ -39,7 +39,8 @@ interface Named extends LandedFrom {
   commit: Oid;
 }
 
-interface Place {
+/** Everything that reaches the remote. */
+interface CarryContext {
   project: Project;
   remote: string;
   signal: AbortSignal;
@@ -54,11 +55,11 @@ export function carrySessions(project: Project, { range, remote, signal }: Carry
     const parent = (await store.readCommit(head)).parents[0] ?? head;
     const base = await requireCommit(store, range.base ?? parent, baseHint);
     let refs = 0;
-    const place: Place = { project, remote, signal, newRef: () => toRef((refs += 1)) };
+    const context: CarryContext = { project, remote, signal, newRef: () => toRef((refs += 1)) };
     const carried: Carried = { range: { base, head }, archives: [], notes: [], lost: [] };
     const commits = await readCommits(store, base, head);
     const squashes = await findSquashes(store, { base, head }, commits);
-    const sources = await findSources(place, commits, squashes);
+    const sources = await findSources(context, commits, squashes);
     for (const { commit, session } of squashes)
       if (!sources.some(({ from }) => from.some((one) => one.session === session)))
         carried.lost.push({ session, commit, reason: 'no branch there gives this commit' });
@@ -66,8 +67,8 @@ export function carrySessions(project: Project, { range, remote, signal }: Carry
       ...listNamed(commits),
       ...sources.flatMap(({ commit, from }) => from.map((one) => ({ ...one, commit }))),
     ];
-    if (named.length > 0) await pushUntilDone(place, (listed) => planArchives(place, listed, named, carried));
-    if (sources.length > 0) await pushUntilDone(place, (listed) => planNotes(place, listed, sources, carried));
+    if (named.length > 0) await pushUntilDone(context, (listed) => planArchives(context, listed, named, carried));
+    if (sources.length > 0) await pushUntilDone(context, (listed) => planNotes(context, listed, sources, carried));
     return carried;
   });
 }
@@ -93,7 +94,7 @@ interface Source {
  * the sessions whose files it brings. A branch counts only if merging it gives exactly the squash.
  */
 async function findSources(
-  place: Place,
+  context: CarryContext,
   commits: readonly FoundCommit[],
   squashes: readonly { commit: Oid; session: SessionId }[],
 ): Promise<Source[]> {
@@ -108,11 +109,11 @@ async function findSources(
     return number === undefined && sessions.length === 0 ? [] : [{ found, isSource }];
   });
   if (wanted.length === 0) return [];
-  const { refs } = await place.project.repository.remotes.list(place.remote, sourcePrefixes, place);
+  const { refs } = await context.project.repository.remotes.list(context.remote, sourcePrefixes, context);
   const sources: Source[] = [];
   for (const { found, isSource } of wanted) {
-    const tips = await fetchTips(place, refs.filter(isSource));
-    const from = await findFrom(place.project, found, tips);
+    const tips = await fetchTips(context, refs.filter(isSource));
+    const from = await findFrom(context.project, found, tips);
     if (from.length > 0) sources.push({ commit: found.oid, from });
   }
   return sources;
@@ -121,8 +122,8 @@ async function findSources(
 const sourcePrefixes = ['refs/heads/', archivePrefix, 'refs/pull/'];
 
 /** Returns those of the refs that git accepts. */
-async function fetchTips({ project, remote, ...place }: Place, refs: readonly RefTip[]): Promise<RefTip[]> {
-  return (await fetchRefs(project, remote, refs, place)).tips;
+async function fetchTips({ project, remote, ...context }: CarryContext, refs: readonly RefTip[]): Promise<RefTip[]> {
+  return (await fetchRefs(project, remote, refs, context)).tips;
 }
 
 /** Returns the sessions of the first tip that gives the squash. */
@@ -134,10 +135,7 @@ async function findFrom(
   const { store } = project.repository;
   const parent = parents[0] as Oid;
   for (const { oid: tip } of tips) {
-    const base = await store.mergeBase(tip, [parent]);
-    if (base === null) continue;
-    const trees = await Promise.all([base, parent, tip].map(async (oid) => (await store.readCommit(oid)).tree));
-    if ((await store.mergeTrees(...(trees as [Oid, Oid, Oid]))).tree !== tree) continue;
+    if ((await mergeCommits(store, parent, tip)) !== tree) continue;
     const entry = await findNearestEntry(project, tip);
     if (entry !== null && !(await store.isAncestor(entry.oid, parent))) return [{ session: entry.entry.session, tip }];
     const landings = await store.findReachable(landingText, tip, [parent]);
@@ -150,7 +148,7 @@ async function findFrom(
 type Plan = (listed: readonly RefTip[]) => Promise<RefUpdate[]>;
 
 /** Plans and pushes again as long as somebody else is faster. */
-async function pushUntilDone({ project, remote, signal }: Place, plan: Plan): Promise<void> {
+async function pushUntilDone({ project, remote, signal }: CarryContext, plan: Plan): Promise<void> {
   const { remotes } = project.repository;
   for (let tries = 1; tries <= maxTries; tries += 1) {
     const { refs } = await remotes.list(remote, ['refs/heads/', archivePrefix, notesRef], { signal });
@@ -162,7 +160,7 @@ async function pushUntilDone({ project, remote, signal }: Place, plan: Plan): Pr
 }
 
 async function planArchives(
-  place: Place,
+  context: CarryContext,
   listed: readonly RefTip[],
   named: readonly Named[],
   carried: Carried,
@@ -172,10 +170,10 @@ async function planArchives(
   carried.archives = [];
   for (const { session, tip, commit } of named) {
     const tips = await fetchTips(
-      place,
+      context,
       listed.filter(({ ref }) => isOfSession(ref, session)),
     );
-    const found = await planArchive(place, { session, tip }, tips);
+    const found = await planArchive(context, { session, tip }, tips);
     if (typeof found === 'string') lost.push({ session, commit, reason: found });
     else {
       const { ref: archive, old, new: oid } = found;
@@ -191,7 +189,7 @@ async function planArchives(
 
 /** Plans to archive the line that has this tip. Returns a reason when there is none. */
 async function planArchive(
-  { project }: Place,
+  { project }: CarryContext,
   { session, tip }: LandedFrom,
   tips: readonly RefTip[],
 ): Promise<RefUpdate | string> {
@@ -218,12 +216,12 @@ async function planArchive(
 
 /** Adds the notes to the remote's newest ones. */
 async function planNotes(
-  place: Place,
+  context: CarryContext,
   listed: readonly RefTip[],
   sources: readonly Source[],
   carried: Carried,
 ): Promise<RefUpdate[]> {
-  const { project, remote, signal, newRef } = place;
+  const { project, remote, signal, newRef } = context;
   const ref = newRef();
   const old = listed.find((one) => one.ref === notesRef)?.oid ?? null;
   if (old !== null) await project.repository.remotes.fetch(remote, [{ from: notesRef, to: ref }], { signal });

@@ -4,7 +4,7 @@ import type { Commit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
 import { isSessionId, sessionDir, type Oid, type RepoPath, type SessionId } from '../../names.ts';
-import { decodeLandings } from '../../session/lines/landing.ts';
+import { decodeLandings, mergeCommits } from '../../session/lines/landing.ts';
 import { parseRepoPath } from '../../session/paths/paths.ts';
 import { parseTrackedConfig } from '../../session/settings/tracked-config.ts';
 import { findRecorded, listRecorded, requireCommit, type RecordedLine } from '../line/find-recorded.ts';
@@ -174,10 +174,7 @@ async function countUnrecorded(store: Store, commits: readonly FoundCommit[]): P
 async function isPlainMerge(store: Store, { parents, tree }: Commit): Promise<boolean> {
   const [one, other] = parents;
   if (one === undefined || other === undefined || parents.length !== 2) return false;
-  const base = await store.mergeBase(one, [other]);
-  if (base === null) return false;
-  const trees = await Promise.all([base, one, other].map(async (oid) => (await store.readCommit(oid)).tree));
-  return (await store.mergeTrees(...(trees as [Oid, Oid, Oid]))).tree === tree;
+  return (await mergeCommits(store, one, other)) === tree;
 }
 
 export const baseHint = 'Fetch the branch that the change will be merged into, and name it: `--base <branch>`.';

@@ -1,9 +1,9 @@
 /** Lands a line's code for a pull request: on a branch of its own that starts from the remote's base branch. */
 import { TeddyError } from '../../errors.ts';
-import type { Store, TransferOptions } from '../../ports/git.ts';
+import type { TransferOptions } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { isRefName, shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
-import { findLandings } from '../../session/lines/landing.ts';
+import { findLandings, mergeCommits } from '../../session/lines/landing.ts';
 import { readBaseBranch } from '../../session/lines/lines.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
 import { findLine } from '../line/find.ts';
@@ -46,7 +46,7 @@ export async function landForReview(project: Project, request: ReviewRequest): P
       `Name the branch that the pull request changes: \`teddy land ${toShellWord(line.name)} --pr --onto <branch>\`.`,
     );
   return withCodeRemote(project, base, { signal, onProgress }, async (code) => {
-    const place = await choosePlace(project, code, { session: line.session, branch: request.branch, local: base });
+    const place = await chooseBranch(project, code, { session: line.session, branch: request.branch, local: base });
     const branch = shortRef(place.ref);
     const { remote, url } = code;
     const landing = {
@@ -86,7 +86,8 @@ async function findOwnLine(project: Project, target: string | undefined): Promis
   return findLandable(project, shortRef(known.ref));
 }
 
-interface Place {
+/** The branch for the pull request. */
+interface LandingBranch {
   ref: RefName;
   /** The commit to land on. */
   from: Oid;
@@ -96,7 +97,7 @@ interface Place {
   isOpen: boolean;
 }
 
-interface Wish {
+interface BranchChoice {
   session: SessionId;
   /** The branch that the user named. */
   branch: string | undefined;
@@ -109,16 +110,19 @@ interface Wish {
  * new one. The same name with `-2`, `-3`, ... when that branch was merged in another form, was rewritten, or has only
  * other code. Throws USAGE for a branch of the user's with other code.
  */
-async function choosePlace(
+async function chooseBranch(
   project: Project,
   { remote, base, ...code }: CodeRemote,
-  { session, branch, local }: Wish,
-): Promise<Place> {
+  { session, branch, local }: BranchChoice,
+): Promise<LandingBranch> {
   const { store } = project.repository;
   const here = new Map((await store.listRefs('refs/heads/')).map(({ ref, oid }) => [ref, oid]));
   const wanted = branch ?? `teddy-land/${session}`;
   if (wanted === local || wanted === shortRef(base.ref)) throw toBase(wanted);
   const isOurs = async (tip: Oid) => (await findLandings(store, tip, base.tip)).some((one) => one.session === session);
+  // After a squash merge, the branch adds nothing.
+  const isSquashed = async (tip: Oid) =>
+    (await mergeCommits(store, base.tip, tip)) === (await store.readCommit(base.tip)).tree;
   for (let count = 1; ; count += 1) {
     const name = count === 1 ? wanted : `${wanted}-${count}`;
     const ref = `refs/heads/${name}` as RefName;
@@ -132,19 +136,11 @@ async function choosePlace(
     // Somebody may have added to the pull request's branch.
     const tip = there === null || (current !== null && (await store.isAncestor(there, current))) ? current : there;
     const isAhead = tip !== null && (current === null || (await store.isAncestor(current, tip)));
-    if (tip !== null && isAhead && (await isOurs(tip)) && !(await addsNothing(store, tip, base.tip)))
+    if (tip !== null && isAhead && (await isOurs(tip)) && !(await isSquashed(tip)))
       return { ...place, from: tip, isOpen: true };
     if (branch !== undefined) throw toTaken(name, remote.label);
     project.notices.info(`${name} was merged, was rewritten, or has other code, so it stays as it is.`);
   }
-}
-
-/** Returns true if a squash merge has brought everything from the branch. */
-async function addsNothing(store: Store, tip: Oid, base: Oid): Promise<boolean> {
-  const fork = await store.mergeBase(tip, [base]);
-  if (fork === null) return false;
-  const trees = await Promise.all([fork, base, tip].map(async (oid) => (await store.readCommit(oid)).tree));
-  return (await store.mergeTrees(...(trees as [Oid, Oid, Oid]))).tree === trees[1];
 }
 
 function toBase(name: string): TeddyError {
@@ -174,7 +170,7 @@ async function land(
   project: Project,
   { name }: LandableLine,
   request: LandRequest,
-  { isOpen }: Place,
+  { isOpen }: LandingBranch,
 ): Promise<Landed | null> {
   try {
     return await landSession(project, { ...request, target: name });

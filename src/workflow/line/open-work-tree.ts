@@ -9,6 +9,7 @@ import { makeLocal } from './own-start.ts';
 import { refuseElsewhere, refuseRunsIn } from './unfinished-run.ts';
 import { moveRefs } from './move-refs.ts';
 import { listLines } from '../../session/lines/lines.ts';
+import { findNewest } from '../../session/lines/main-lines.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
 import { refuseOperation } from './refuse-operation.ts';
 
@@ -132,10 +133,7 @@ export async function goToLine(
   return { ref, session, root: workspace.root, hasSwitched: true };
 }
 
-/** Returns true if a remote-tracking branch of the line has newer steps than the local branch. Asks no remote. */
+/** Returns true if a fetched branch of the line has newer steps than the local one. Asks no remote. */
 export async function isBehindRemote(project: Project, { ref }: { ref: RefName }): Promise<boolean> {
-  // Entry ids sort by time.
-  const lines = (await listLines(project)).filter(({ branchRef }) => branchRef === ref);
-  const local = lines.find(({ remote }) => remote === null)?.nearest.entry.id ?? '';
-  return lines.some(({ remote, nearest }) => remote !== null && nearest.entry.id > local);
+  return findNewest(await listLines(project)).get(ref)?.isBehind === true;
 }

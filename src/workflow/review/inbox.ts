@@ -1,7 +1,8 @@
 /** Finds the plans of other people that wait for this user's approval. */
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type SessionId, type TurnName } from '../../names.ts';
-import { listLines, type KnownLine } from '../../session/lines/lines.ts';
+import { listLines } from '../../session/lines/lines.ts';
+import { findNewest, type NewestLine } from '../../session/lines/main-lines.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
 import { findPlanned, readLine } from '../../view/view.ts';
 import { findAsker, isSamePerson, readApproval, readOwnEmail } from '../line/needed-approval.ts';
@@ -26,11 +27,14 @@ export interface WaitingPlan {
  */
 export async function listWaiting(project: Project): Promise<WaitingPlan[]> {
   if (!(await hasPolicy(project))) return [];
-  const lines = newestOfEach(await listLines(project));
+  const newest = findNewest(await listLines(project));
   const own = await readOwnEmail(project);
-  const planned = await findPlanned(project, [...lines.keys()]);
+  const planned = await findPlanned(
+    project,
+    [...newest.values()].map(({ line }) => line),
+  );
   const waiting = await Promise.all(
-    planned.map((line) => readWaiting(project, { line, isBehind: lines.get(line) === true }, own)),
+    planned.map((line) => readWaiting(project, { line, isBehind: newest.get(line.branchRef)?.isBehind === true }, own)),
   );
   return waiting.filter((one) => one !== null);
 }
@@ -40,22 +44,7 @@ export async function hasPolicy({ settings }: Project): Promise<boolean> {
   return (await settings.findAll('approvals')).some(({ value }) => value !== null && value !== '0');
 }
 
-/** Chooses the newest state of each branch, and says whether a local branch is behind it. Entry ids sort by time. */
-function newestOfEach(lines: readonly KnownLine[]): Map<KnownLine, boolean> {
-  const newest = new Map<string, KnownLine>();
-  for (const line of lines) {
-    const known = newest.get(line.branchRef);
-    if (known === undefined || line.nearest.entry.id > known.nearest.entry.id) newest.set(line.branchRef, line);
-  }
-  const local = new Set(lines.filter(({ remote }) => remote === null).map(({ ref }) => ref));
-  return new Map([...newest.values()].map((line) => [line, line.remote !== null && local.has(line.branchRef)]));
-}
-
-async function readWaiting(
-  project: Project,
-  { line, isBehind }: { line: KnownLine; isBehind: boolean },
-  own: string,
-): Promise<WaitingPlan | null> {
+async function readWaiting(project: Project, { line, isBehind }: NewestLine, own: string): Promise<WaitingPlan | null> {
   const { session, oid: tip, branchRef } = line;
   const { latest } = await readLine(project.repository.store, tip);
   if (latest?.status !== 'planned') return null;
