@@ -11,6 +11,7 @@
  * `{ error }`, or deviating streams; a few lines of node:http on the same port do that, for `raw` answers and for
  * errors with `headers` or a string as `body`. These work in a list, not from a function.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import {
@@ -67,6 +68,23 @@ interface ReceivedRequest {
   messages: { role: string; content: string }[];
   /** The status that the server answered with. */
   status: number;
+}
+
+/**
+ * aimock keeps the current request in an `AsyncLocalStorage` for each server, and never disables one. Until Node 24, each
+ * of these makes every later promise of the process slower: a fifth of the processor time of all tests in memory.
+ */
+const storages = new Set<AsyncLocalStorage<unknown>>();
+const enter = AsyncLocalStorage.prototype.run;
+AsyncLocalStorage.prototype.run = function (this: AsyncLocalStorage<unknown>, ...args: Parameters<typeof enter>) {
+  storages.add(this);
+  return enter.apply(this, args);
+};
+
+/** A server that still runs enables its own again with its next request. */
+function leaveStorages(): void {
+  for (const storage of storages) storage.disable();
+  storages.clear();
 }
 
 export interface ModelServer {
@@ -129,7 +147,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
     close() {
       // aimock would wait for slow answers to end.
       door.disconnect();
-      return (closing ??= mock.stop());
+      return (closing ??= mock.stop().then(leaveStorages));
     },
   };
 }
