@@ -2,7 +2,7 @@
 import { RemoteRefusedError, TeddyError } from '../../src/errors.ts';
 import type { RefName } from '../../src/names.ts';
 import type { RefUpdate, Remotes, Store } from '../../src/ports/git.ts';
-import { gitdir, memoryDisk, type MemoryDisk } from './memory-objects.ts';
+import { memoryDisk, type MemoryDisk } from './memory-objects.ts';
 import { memoryStore } from './memory-store.ts';
 
 export interface MemoryRemote {
@@ -51,7 +51,7 @@ export function memoryRemotes(here: { disk: MemoryDisk; store: Store }, remotes:
         if (tip === undefined) throw new TeddyError('REMOTE_CHANGED', `${from} is not there any more.`, 'Try again.');
         return { ref: to, old: known.get(to) ?? null, new: tip };
       });
-      await copyObjects(remote.disk, here.disk);
+      copyObjects(remote.disk, here.disk);
       await here.store.updateRefs(updates, 'fetch');
     },
     async push(name, updates) {
@@ -63,7 +63,7 @@ export function memoryRemotes(here: { disk: MemoryDisk; store: Store }, remotes:
       const toError = (ref: RefName) => new TeddyError('REMOTE_REFUSED', `${name} refused ${ref}: declined.`, 'Ask.');
       if (refused[0] !== undefined)
         throw new RemoteRefusedError(toError(refused[0]), new Map(refused.map((ref) => [ref, toError(ref)])));
-      await copyObjects(here.disk, remote.disk);
+      copyObjects(here.disk, remote.disk);
       const outcome = await remote.store.updateRefs([...updates], 'push');
       if (outcome === 'done') remote.pushed.push([...updates]);
       return outcome;
@@ -72,15 +72,6 @@ export function memoryRemotes(here: { disk: MemoryDisk; store: Store }, remotes:
 }
 
 /** Objects never change: existing ones are left alone. */
-export async function copyObjects(from: MemoryDisk, to: MemoryDisk): Promise<void> {
-  const objects = `${gitdir}/objects`;
-  for (const dir of (await from.fs.promises.readdir(objects)) as string[]) {
-    if (!/^[0-9a-f]{2}$/.test(dir)) continue;
-    await to.fs.promises.mkdir(`${objects}/${dir}`, { recursive: true });
-    const known = new Set((await to.fs.promises.readdir(`${objects}/${dir}`)) as string[]);
-    for (const name of (await from.fs.promises.readdir(`${objects}/${dir}`)) as string[]) {
-      const path = `${objects}/${dir}/${name}`;
-      if (!known.has(name)) await to.fs.promises.writeFile(path, await from.fs.promises.readFile(path));
-    }
-  }
+export function copyObjects(from: MemoryDisk, to: MemoryDisk): void {
+  for (const [path, bytes] of from.objects) if (!to.objects.has(path)) to.objects.set(path, bytes);
 }

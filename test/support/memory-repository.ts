@@ -4,7 +4,6 @@
  */
 import type { IFs } from 'memfs';
 import { createHash } from 'node:crypto';
-import git from 'isomorphic-git';
 import { TeddyError } from '../../src/errors.ts';
 import type { AnswerTarget, AnswerStaging, LeftAnswer, ScratchFiles } from '../../src/ports/disk.ts';
 import type { CommandResult } from '../../src/ports/files.ts';
@@ -25,7 +24,7 @@ import { memoryJournal, type MemoryOperation } from './memory-journal.ts';
 import { memoryFiles } from './memory-files.ts';
 import { memoryHooks, type MemoryHooks } from './memory-hooks.ts';
 import { memoryJournals, type MemoryJournal } from './memory-journals.ts';
-import { gitdir, memoryBatch, memoryDisk } from './memory-objects.ts';
+import { dropObject, memoryBatch, memoryDisk, putRef, type MemoryDisk } from './memory-objects.ts';
 import { memoryRemotes, type MemoryRemote } from './memory-remotes.ts';
 import { memoryScratchTrees } from './memory-scratch.ts';
 import { memoryRemains, type MemoryRemains } from './memory-remains.ts';
@@ -37,8 +36,9 @@ import { memoryWorkTrees, type MemoryWorkTree } from './memory-work-trees.ts';
 import { keepDisk, memoryWorkspace, writeFiles, writeTreeOf, type MemoryWorkspaceState } from './memory-workspace.ts';
 
 export interface MemoryProject extends Project {
-  /** Has the repository, at `/project/.git`. */
+  /** The work tree, at `/project`. */
   fs: IFs;
+  disk: MemoryDisk;
   repository: Repository & { workspace: Workspace };
   /** Every notice, warnings with the prefix `warning: `. */
   said: string[];
@@ -139,7 +139,7 @@ export async function memoryProject(
       disk,
       Object.entries(content).map(([path, bytes]) => ({ path, bytes })),
     );
-  const setRef = (ref: string, oid: Oid) => git.writeRef({ fs, gitdir, ref, value: oid, force: true });
+  const setRef = async (ref: string, oid: Oid) => putRef(disk, ref, oid);
   const writes: MemoryProject['writing'] = new Map();
   const journals: MemoryProject['left'] = new Map();
   const noted: MemoryProject['noted'] = [];
@@ -150,6 +150,7 @@ export async function memoryProject(
 
   const project: MemoryProject = {
     fs,
+    disk,
     repository: {
       store,
       workspace,
@@ -262,7 +263,7 @@ export async function memoryProject(
       const bytes = await workspace.readDisk(path as RepoPath);
       return bytes && new TextDecoder().decode(bytes);
     },
-    drop: (oid) => fs.promises.rm(`${gitdir}/objects/${oid.slice(0, 2)}/${oid.slice(2)}`),
+    drop: async (oid) => dropObject(disk, oid),
     async stage(...paths) {
       for (const path of paths as RepoPath[]) {
         const onDisk = await keepDisk(disk, path);
@@ -288,7 +289,7 @@ export async function memoryProject(
       await workspace.switchTo(`refs/heads/${branch}` as RefName);
     },
     async detach() {
-      await fs.promises.writeFile(`${gitdir}/HEAD`, `${(await workspace.head()).oid}\n`);
+      putRef(disk, 'HEAD', (await workspace.head()).oid);
     },
     async tipOf(branch) {
       const oid = await store.resolve(`refs/heads/${branch}`);

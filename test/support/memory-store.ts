@@ -1,19 +1,19 @@
-/** The port `Store` on an in-memory repository: isomorphic-git reads and writes, a queue makes ref updates atomic. */
-import git from 'isomorphic-git';
+/** The port `Store` on an in-memory repository: a queue makes ref updates atomic. */
 import picomatch from 'picomatch';
 import { TeddyError } from '../../src/errors.ts';
 import type { RefTip, RefUpdate, Store, TreeChange, TreeFile } from '../../src/ports/git.ts';
-import { parseOid, type Oid, type RefName, type RepoPath } from '../../src/names.ts';
+import { type Oid, type RefName, type RepoPath } from '../../src/names.ts';
 import { editTree } from '../../src/session/paths/edit-tree.ts';
 import { listAncestors, memoryMerges } from './memory-merge.ts';
 import {
-  gitdir,
   listFiles,
   memoryBatch,
   readBlob,
   readCommit,
   readObject,
   readTree,
+  resolveRef,
+  putRef,
   type MemoryDisk,
 } from './memory-objects.ts';
 import { searchTexts } from './memory-search.ts';
@@ -28,10 +28,9 @@ export interface MemoryStoreOptions {
 const pieceBytes = 65_536;
 
 export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOptions): Store {
-  const { fs } = disk;
   const inTurn = queue();
   const listRefs = async (...prefixes: string[]) =>
-    (await listAllRefs(disk)).filter(({ ref }) => prefixes.some((prefix) => matches(ref, prefix)));
+    listAllRefs(disk).filter(({ ref }) => prefixes.some((prefix) => matches(ref, prefix)));
   const find = (treeish: Oid, path: RepoPath) => findEntry(disk, treeish, path);
 
   const store: Store = {
@@ -58,8 +57,8 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
     readSize: async (oid) => (await readObject(disk, oid))?.size ?? null,
     readAnew: () => undefined,
     async resolve(revision) {
-      const oid = await git.resolveRef({ fs, gitdir, ref: revision }).catch(() => null);
-      return oid !== null && (await readObject(disk, oid))?.type === 'commit' ? parseOid(oid) : null;
+      const oid = resolveRef(disk, revision);
+      return oid !== null && (await readObject(disk, oid))?.type === 'commit' ? oid : null;
     },
     readRef: async (wanted) => (await listRefs(wanted)).find(({ ref }) => ref === wanted)?.oid ?? null,
     listRefs,
@@ -206,23 +205,14 @@ function queue(): <Value>(task: () => Promise<Value>) => Promise<Value> {
   };
 }
 
-async function moveRefs({ fs }: MemoryDisk, updates: RefUpdate[]): Promise<'done' | 'moved'> {
-  for (const { ref, old } of updates) {
-    const current = await git.resolveRef({ fs, gitdir, ref }).catch(() => null);
-    if (current !== old) return 'moved';
-  }
-  for (const { ref, new: oid } of updates) {
-    if (oid === null) await git.deleteRef({ fs, gitdir, ref });
-    else await git.writeRef({ fs, gitdir, ref, value: oid, force: true });
-  }
+async function moveRefs(disk: MemoryDisk, updates: RefUpdate[]): Promise<'done' | 'moved'> {
+  if (updates.some(({ ref, old }) => resolveRef(disk, ref) !== old)) return 'moved';
+  for (const { ref, new: oid } of updates) putRef(disk, ref, oid);
   return 'done';
 }
 
-async function listAllRefs({ fs }: MemoryDisk): Promise<RefTip[]> {
-  const names = (await git.listRefs({ fs, gitdir, filepath: 'refs' })).map((name) => `refs/${name}`).toSorted();
-  return Promise.all(
-    names.map(async (ref) => ({ ref: ref as RefName, oid: parseOid(await git.resolveRef({ fs, gitdir, ref })) })),
-  );
+function listAllRefs({ refs }: MemoryDisk): RefTip[] {
+  return [...refs.keys()].toSorted().map((ref) => ({ ref: ref as RefName, oid: refs.get(ref) as Oid }));
 }
 
 /** A prefix ends at a `/`; a `*` in it stands for one part. */

@@ -1,4 +1,4 @@
-/** The port `Workspace` in memory: HEAD in a file, the index in a map, the work tree on memfs. */
+/** The port `Workspace` in memory: HEAD in a field, the index in a map, the work tree on memfs. */
 import git from 'isomorphic-git';
 import { TeddyError } from '../../src/errors.ts';
 import type { Edit, Store, TreeChange, TreeFile, TreeMode, Workspace, WorkspaceStatus } from '../../src/ports/git.ts';
@@ -20,9 +20,8 @@ export interface MemoryWorkspaceState {
 
 export function memoryWorkspace(disk: MemoryDisk, store: Store, state: MemoryWorkspaceState): Workspace {
   const head = async () => {
-    const text = (await disk.fs.promises.readFile(`${gitdir}/HEAD`, 'utf8')) as string;
-    const ref = /^ref: (.+)\n?$/.exec(text)?.[1];
-    return { ref: (ref as RefName | undefined) ?? null, oid: await store.resolve(ref ?? text.trim()) };
+    const ref = disk.head.startsWith('refs/') ? (disk.head as RefName) : null;
+    return { ref, oid: await store.resolve('HEAD') };
   };
   const readAll = () => readStatus(disk, store, state, head);
   const write = (files: { path: RepoPath; bytes: Uint8Array | null }[]) => writeFiles(disk, files);
@@ -182,7 +181,7 @@ async function switchTo(
   const target = await store.resolve(ref);
   if (target === null) throw new TeddyError('GIT_FAILED', `${ref} does not exist.`);
   await checkOut(disk, store, state, (await head()).oid, target);
-  await disk.fs.promises.writeFile(`${gitdir}/HEAD`, `ref: ${ref}\n`);
+  disk.head = ref;
 }
 
 /** Does the work of `git merge --ff-only`. */

@@ -30,7 +30,7 @@ beforeEach(async () => {
 });
 
 async function put(ref: string, oid: Oid | null): Promise<void> {
-  await copyObjects({ fs: project.fs } as never, origin.disk);
+  copyObjects(project.disk, origin.disk);
   const old = await origin.store.readRef(ref as RefName);
   await origin.store.updateRefs([{ ref: ref as RefName, old, new: oid }], 'test');
 }

@@ -16,7 +16,7 @@ let ids = 0;
 export async function makeRemote(seed?: MemoryRemote): Promise<MemoryRemote> {
   const origin = await memoryRemote();
   const from = seed ?? (await makeCode());
-  await copyObjects(from.disk, origin.disk);
+  copyObjects(from.disk, origin.disk);
   const tips = await from.store.listRefs('refs/');
   await origin.store.updateRefs(
     tips.map(({ ref, oid }) => ({ ref, old: null, new: oid })),
