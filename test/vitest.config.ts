@@ -31,10 +31,13 @@ if (isAll) {
  */
 const isAlone = (name: string) =>
   (/^test\/(?:browser|contract|demo|e2e|faults|git)\//.test(name) && !startsFew.test(name)) ||
+  startsMany.test(name) ||
   read(name).includes('vi.mock(');
 /** Files in those rooms that start few processes: reloading all modules would take longer than their tests. */
 const startsFew =
   /^test\/(?:contract\/(?:files|store|workspace|writes)|git\/(?:object-writer|remote-errors|tree-decoder|trust|walk-first-parents))\./;
+/** Files in other rooms that start hundreds of them. */
+const startsMany = /^test\/cli\/(?:command-line|json)\./;
 const alone = new Set(files.filter(isAlone));
 
 export default defineConfig({
