@@ -26,6 +26,7 @@ import { logSession } from '../../src/workflow/review/log-session.ts';
 import { listSessionLines } from '../../src/session/lines/session-lines.ts';
 import { showTurn } from '../../src/workflow/review/show-turn.ts';
 import { createFsFromVolume, Volume } from 'memfs';
+import { toGitDirectory } from '../support/memory-objects.ts';
 import type { MemoryProject } from '../support/memory-repository.ts';
 import { memoryProject } from '../support/memory-repository.ts';
 import { openFollower, settle } from '../../src/workflow/capture/follow-log.ts';
@@ -103,7 +104,7 @@ function readOnly<Fs extends object>(fs: Fs): Fs {
 describe('in memory', () => {
   const gitdir = '/project/.git';
   let project: MemoryProject;
-  const at = (): RepositoryOptions => ({ fs: readOnly(project.fs), gitdir, cache: {} });
+  const at = (fs = toGitDirectory(project.disk)): RepositoryOptions => ({ fs: readOnly(fs), gitdir, cache: {} });
 
   let recorded: MemoryProject;
   let refs: Awaited<ReturnType<MemoryProject['repository']['store']['listRefs']>>;
@@ -115,7 +116,7 @@ describe('in memory', () => {
   });
   beforeEach(async () => {
     project = recorded;
-    for (const { ref } of await recorded.repository.store.listRefs('refs/')) recorded.fs.unlinkSync(`${gitdir}/${ref}`);
+    recorded.disk.refs.clear();
     for (const { ref, oid } of refs) await recorded.setRef(ref, oid);
   });
 
@@ -123,7 +124,8 @@ describe('in memory', () => {
     expect(await compareAll(project, at())).toBe(4 * 4);
     const { session } = (await listSessions(at()))[0] ?? {};
     // The directory of a work tree, and no cache.
-    expect((await readHistory({ fs: project.fs, dir: '/project/', session, format: 'openai' })).text).not.toBe('[]\n');
+    const found = { fs: toGitDirectory(project.disk), dir: '/project/' };
+    expect((await readHistory({ ...found, session, format: 'openai' })).text).not.toBe('[]\n');
   });
 
   test('archived lines, and lines that only a remote has, are read alike', async () => {
@@ -136,7 +138,7 @@ describe('in memory', () => {
       );
     }
     expect(await compareAll(project, at())).toBeGreaterThan(8);
-    for (const { ref } of branches) project.fs.unlinkSync(`${gitdir}/${ref}`);
+    for (const { ref } of branches) project.disk.refs.delete(ref);
     expect(await compareAll(project, at())).toBe(4 * 4);
   });
 
@@ -194,18 +196,19 @@ describe('in memory', () => {
 
   test('a repository in a format that isomorphic-git cannot read is refused', async () => {
     project = await memoryProject();
-    const config = project.fs.readFileSync(`${gitdir}/config`, 'utf8') as string;
+    const fs = toGitDirectory(project.disk);
+    const config = fs.readFileSync(`${gitdir}/config`, 'utf8') as string;
     for (const [extension, reason] of [
       ['objectformat = sha256', /SHA256/],
       ['refstorage = reftable', /reftable/],
     ] as const) {
-      project.fs.writeFileSync(`${gitdir}/config`, `${config}[extensions]\n\t${extension}\n`);
-      await expect(listSessions(at())).rejects.toMatchObject({ code: 'UNKNOWN_FORMAT', message: reason });
+      fs.writeFileSync(`${gitdir}/config`, `${config}[extensions]\n\t${extension}\n`);
+      await expect(listSessions(at(fs))).rejects.toMatchObject({ code: 'UNKNOWN_FORMAT', message: reason });
     }
-    project.fs.writeFileSync(`${gitdir}/config`, config);
-    project.fs.mkdirSync(`${gitdir}/objects/info`, { recursive: true });
-    project.fs.writeFileSync(`${gitdir}/objects/info/alternates`, '/elsewhere/objects\n');
-    await expect(listSessions(at())).rejects.toMatchObject({
+    fs.writeFileSync(`${gitdir}/config`, config);
+    fs.mkdirSync(`${gitdir}/objects/info`, { recursive: true });
+    fs.writeFileSync(`${gitdir}/objects/info/alternates`, '/elsewhere/objects\n');
+    await expect(listSessions(at(fs))).rejects.toMatchObject({
       code: 'UNKNOWN_FORMAT',
       message: expect.stringMatching(/alternates/) as string,
     });

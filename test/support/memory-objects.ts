@@ -80,6 +80,17 @@ function toObjectPath(oid: string): string {
   return `${gitdir}/objects/${oid.slice(0, 2)}/${oid.slice(2)}`;
 }
 
+/** Returns a copy as the files of a git directory at `/project/.git`, for code that reads those. */
+export function toGitDirectory({ head, refs, objects }: MemoryDisk): IFs {
+  const files: Record<string, string | Buffer> = {
+    [`${gitdir}/HEAD`]: head.startsWith('refs/') ? `ref: ${head}\n` : `${head}\n`,
+    [`${gitdir}/config`]: '[core]\n\trepositoryformatversion = 0\n\tbare = false\n',
+  };
+  for (const [ref, oid] of refs) files[`${gitdir}/${ref}`] = `${oid}\n`;
+  for (const [path, bytes] of objects) files[path] = Buffer.from(bytes);
+  return createFsFromVolume(Volume.fromJSON(files));
+}
+
 /** Loses the object, as a damaged disk would. */
 export function dropObject({ objects }: MemoryDisk, oid: Oid): void {
   objects.delete(toObjectPath(oid));
