@@ -196,15 +196,33 @@ export async function listOwnBranches(project: SessionSource, listed?: Tips): Pr
   return some.filter((_, at) => nearest[at] === null);
 }
 
-/** Returns the tree into which git merges two commits; null when they conflict or have no common ancestor. */
+/** Returns the tree into which git merges commits, in this order; null when they conflict or share no ancestor. */
 export async function mergeCommits(
   store: Pick<Store, 'mergeBase' | 'mergeTrees' | 'readCommit'>,
   one: Oid,
-  other: Oid,
+  ...others: readonly Oid[]
 ): Promise<Oid | null> {
-  const base = await store.mergeBase(one, [other]);
-  if (base === null) return null;
   const treeOf = async (oid: Oid) => (await store.readCommit(oid)).tree;
-  const [before, ours, theirs] = await Promise.all([treeOf(base), treeOf(one), treeOf(other)]);
-  return (await store.mergeTrees(before, ours, theirs)).tree;
+  let ours: Oid | null = await treeOf(one);
+  for (const [at, other] of others.entries()) {
+    const base = await store.mergeBase(other, [one, ...others.slice(0, at)]);
+    if (base === null || ours === null) return null;
+    ours = (await store.mergeTrees(await treeOf(base), ours, await treeOf(other))).tree;
+  }
+  return ours;
+}
+
+/** Drops older tips: when lines build on each other, the newest line includes the others. */
+export async function listNewestTips(
+  store: Pick<Store, 'isAncestor'>,
+  from: readonly Pick<LandedFrom, 'tip'>[],
+): Promise<Oid[]> {
+  const tips = [...new Set(from.map(({ tip }) => tip))];
+  const isOlder = await Promise.all(
+    tips.map(async (tip) => {
+      for (const other of tips) if (other !== tip && (await store.isAncestor(tip, other))) return true;
+      return false;
+    }),
+  );
+  return tips.filter((_, at) => !isOlder[at]);
 }

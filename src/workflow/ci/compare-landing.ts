@@ -170,18 +170,6 @@ async function takeFrom(
   return { base: newBase, ours: newOurs, theirs: newTheirs };
 }
 
-/** Drops older tips: when lines build on each other, the newest line includes the others. */
-export async function listNewestTips(store: Store, from: readonly LandedFrom[]): Promise<Oid[]> {
-  const tips = [...new Set(from.map(({ tip }) => tip))];
-  const isOlder = await Promise.all(
-    tips.map(async (tip) => {
-      for (const other of tips) if (other !== tip && (await store.isAncestor(tip, other))) return true;
-      return false;
-    }),
-  );
-  return tips.filter((_, at) => !isOlder[at]);
-}
-
 /** Finds the earlier landings of the same lines, or of lines below them. */
 export async function findEarlier(
   store: Store,
