@@ -184,6 +184,19 @@ export function parseArchiveRef(ref: string): ArchiveName | null {
   return parsed === null || ref !== archiveRef(line) ? null : { ...parsed, line };
 }
 
+/** The notes that name the sessions of squashed commits. */
+export const notesRef = 'refs/notes/teddy' as RefName;
+
+/** Returns the ref for a copy of a remote's notes; `git log --notes=remotes/origin/teddy` shows origin's. */
+export function notesCopyRef(remote: string): RefName {
+  return `refs/notes/remotes/${remote}/teddy` as RefName;
+}
+
+/** Returns true for the notes of this repository, and for copies of its remotes' notes. */
+export function isNotesRef(ref: string): boolean {
+  return ref === notesRef || /^refs\/notes\/remotes\/.+\/teddy$/.test(ref);
+}
+
 /** Shortens a ref for the user, as git does. Omits an archive's month, which the session's ID contains. */
 export function nameRef(ref: RefName): string {
   const { line } = parseArchiveRef(ref) ?? {};

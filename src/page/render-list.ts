@@ -17,6 +17,8 @@ interface ListedRow {
   state: SessionState;
   /** The commit when the state is `committed`. */
   committed: string | null;
+  /** The squash, when only a note says that the session landed. */
+  byNote: string | null;
   /** Another branch of the session that contains the plan or the code to which the state refers. */
   beside: { line: string; has: 'plan' | 'code' } | null;
   title: string;
@@ -78,9 +80,10 @@ function renderRow(row: ListedRow): Html {
   </tr>`;
 }
 
-function toState({ state, remote, committed }: ListedRow): string {
+function toState({ state, remote, committed, byNote }: ListedRow): string {
   if (state === 'pending') return 'pending plan';
   if (committed !== null) return `committed as ${committed.slice(0, 7)}`;
+  if (byNote !== null) return 'landed, by note';
   return state === 'remote' && remote !== null ? `only on ${remote}` : state;
 }
 

@@ -32,6 +32,8 @@ export interface DescribedSession {
   state: SessionState;
   /** The commit with the agent's work when the state is `committed`. */
   committed: Oid | null;
+  /** When the state is `landed` and only a note says so: the squash with the session's code. */
+  byNote: Oid | null;
   /**
    * Another local branch of the session that explains the state: the newest one with a plan that has not run, or with
    * code when this line has none.
@@ -57,18 +59,26 @@ interface KnownFacts {
   tips?: Tips;
   /** Finds the commits with which people committed other agents' work. Absent in the reader that works without git. */
   findCommitted?: (starts: ReadonlyMap<SessionId, SessionStart>) => Promise<ReadonlyMap<RefName, Oid>>;
+  /** Finds the squashes that landed lines according to their notes. Absent in that reader, too. */
+  findNoted?: (
+    lines: readonly KnownLine[],
+    starts: ReadonlyMap<SessionId, SessionStart>,
+  ) => Promise<ReadonlyMap<RefName, Oid>>;
 }
 
 /** Describes each session from its line in `lines`. */
 export async function describeSessions(
   source: SessionSource,
   lines: readonly MainLine[],
-  { tips, findCommitted }: KnownFacts = {},
+  { tips, findCommitted, findNoted }: KnownFacts = {},
 ): Promise<DescribedSession[]> {
   const { store, cache } = source.repository;
   const started = await readStarts(source, lines);
   const all = lines.flatMap((line) => [line, ...line.others]);
-  const landed = await findLanded(source, all, started, tips);
+  const told = await findLanded(source, all, started, tips);
+  const left = all.filter(({ ref }) => !told.has(ref));
+  const noted = await findNoted?.(left, started);
+  const landed = new Set([...told, ...(noted?.keys() ?? [])]);
   const committed = await findCommitted?.(started);
   const index = await openLineIndex(cache);
   const described: DescribedSession[] = [];
@@ -82,6 +92,8 @@ export async function describeSessions(
       const known = beside?.has === 'plan' ? 'pending' : toState(line, counted.status, landed);
       const isUndecided = (known === 'open' || known === 'closed') && !counted.awaitsVerdict;
       const commit = isUndecided ? (committed?.get(line.ref) ?? null) : null;
+      const own = [line, ...line.others];
+      const isTold = own.some(({ ref }) => told.has(ref));
       return {
         session: line.session,
         line: nameRef(line.ref),
@@ -93,6 +105,7 @@ export async function describeSessions(
         archived: line.isArchived,
         state: commit === null ? known : 'committed',
         committed: commit,
+        byNote: known === 'landed' && !isTold ? (own.map(({ ref }) => noted?.get(ref)).find(Boolean) ?? null) : null,
         beside,
         title: planTitle ?? captured?.title ?? toTitle(entry),
         updated: entryTime(entry),

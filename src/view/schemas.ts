@@ -59,6 +59,7 @@ export const describedSession = z.object({
   archived: z.boolean().meta({ description: 'Its branches are gone, but everything on them is kept.' }),
   state: z.enum(sessionStates),
   committed: commit.nullable().meta({ description: "In that state: the commit with the agent's work." }),
+  byNote: commit.nullable().meta({ description: 'Only a note says that it landed: the squash with its code.' }),
   beside: z
     .object({ line, has: z.enum(['plan', 'code']) })
     .nullable()

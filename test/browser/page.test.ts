@@ -184,6 +184,7 @@ describe.runIf(hasChromium)('the page', () => {
       conversationBranches: [],
       awaitsVerdict: false,
       committed: null,
+      byNote: null,
       beside: null,
       spent: null,
     });

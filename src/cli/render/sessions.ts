@@ -79,9 +79,10 @@ function describeWorkTree({ path, branch }: SessionWorkTree, one: ListedSession)
   return `in ${toVisible(path)}${branch === one.line ? '' : ` (${toVisible(branch)})`}`;
 }
 
-function toState({ state, last, archived, remotes, awaitsVerdict, committed }: ListedSession): string {
+function toState({ state, last, archived, remotes, awaitsVerdict, committed, byNote }: ListedSession): string {
   if (state === 'pending') return 'pending plan';
   if (committed !== null) return `committed as ${committed.slice(0, 7)}`;
+  if (byNote !== null) return 'landed, by note';
   if (state === 'open' && awaitsVerdict) return 'plan awaits verdict';
   return archived || remotes.length === 0 ? nameEnd({ state, last }) : `only on ${remotes.join(', ')}`;
 }

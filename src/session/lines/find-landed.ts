@@ -88,9 +88,13 @@ async function holds(project: SessionSource, base: BaseHistory, line: KnownLine)
     return true;
   const tips = base.landings.get(line.session) ?? [];
   if (tips.includes(oid)) return true;
-  for (const tip of tips)
-    if ((await isBehind(project, line, tip)) || (await isOnlyVerdictsSince(project, line, tip))) return true;
+  for (const tip of tips) if (await isLandedUpTo(project, line, tip)) return true;
   return false;
+}
+
+/** Returns true if a landing of the line up to `tip` has landed its current state. */
+export async function isLandedUpTo(project: SessionSource, line: KnownLine, tip: Oid): Promise<boolean> {
+  return tip === line.oid || (await isBehind(project, line, tip)) || isOnlyVerdictsSince(project, line, tip);
 }
 
 /**

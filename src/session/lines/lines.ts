@@ -50,7 +50,7 @@ export async function listLines(project: SessionSource, options: { archived?: bo
   return (await listLinesAndTips(project, options)).lines;
 }
 
-/** The tips of all local and remote-tracking branches, and of HEAD if known. */
+/** The tips of all local and remote-tracking branches, of notes, and of HEAD if known. */
 export type Tips = ReadonlyMap<RefName, Oid>;
 
 /**
@@ -64,7 +64,7 @@ export async function listLinesAndTips(
 ): Promise<{ lines: KnownLine[]; stale: KnownLine[]; tips: Tips; older: number }> {
   const { store } = project.repository;
   const prefixes = ['refs/heads/', 'refs/remotes/', ...(archived ? [archivePrefix] : [])];
-  const listing = listed ?? store.listRefs(...prefixes);
+  const listing = listed ?? store.listRefs(...prefixes, 'refs/notes/');
   const [index, refs] = await Promise.all([openLineIndex(project.repository.cache), listing]);
   const candidates = refs.filter(({ ref }) => isCandidate(ref));
   const older = newest === undefined ? null : await findOlder(project, index, candidates, newest);
@@ -109,9 +109,9 @@ async function findStale(
   return stale;
 }
 
-/** Excludes `teddy/global`, which belongs to all sessions, and a remote's HEAD, which duplicates one of its branches. */
+/** Excludes notes, `teddy/global`, which belongs to all sessions, and a remote's HEAD, which duplicates a branch. */
 function isCandidate(ref: RefName): boolean {
-  return ref !== globalRef && !/^refs\/remotes\/(?:.*\/teddy\/global|[^/]+\/HEAD)$/.test(ref);
+  return ref !== globalRef && !/^refs\/(?:notes\/|remotes\/(?:.*\/teddy\/global|[^/]+\/HEAD)$)/.test(ref);
 }
 
 function toLine({ ref, oid }: RefTip, nearest: NearestHead): KnownLine | null {

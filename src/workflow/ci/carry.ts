@@ -8,14 +8,21 @@ import type { Project } from '../../ports/project.ts';
 import { isOnLine } from '../../session/entries/ancestry.ts';
 import { findNearestEntry } from '../../session/entries/nearest-entry.ts';
 import { decodeLandings, landingText, mergeCommits, type LandedFrom } from '../../session/lines/landing.ts';
-import { archivePrefix, archiveRef, mainLineRef, type Oid, type RefName, type SessionId } from '../../names.ts';
+import {
+  archivePrefix,
+  archiveRef,
+  mainLineRef,
+  notesRef,
+  type Oid,
+  type RefName,
+  type SessionId,
+} from '../../names.ts';
 import { requireCommit } from '../line/find-recorded.ts';
 import { addNoteLines } from '../line/notes.ts';
 import { withQuarantine } from '../line/quarantine.ts';
 import { fetchRefs, isOfSession } from './fetch-refs.ts';
 import { baseHint, findSquashes, readCommits, type FoundCommit } from './check-change.ts';
 
-const notesRef = 'refs/notes/teddy' as RefName;
 const maxTries = 10;
 
 export interface CarryRequest {

@@ -1,6 +1,6 @@
 /** Notes on commits, at the paths where `git notes` finds them among other commits' notes. */
 import { TeddyError } from '../../errors.ts';
-import type { Oid, RefName, RepoPath } from '../../names.ts';
+import { isOid, type Oid, type RefName, type RepoPath } from '../../names.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { toText } from '../../view/view.ts';
@@ -42,6 +42,19 @@ export function addNoteLines(
       .map((line) => `${line}\n`)
       .join('');
   });
+}
+
+/** Returns the text of a commit's note; null when there is none, or when it has more bytes than `most`. */
+export async function readNote(store: Store, notes: Oid, commit: Oid, most: number): Promise<string | null> {
+  const { path, isTaken } = await findNote(store, notes, commit);
+  const oid = isTaken ? await store.findOid(notes, path) : null;
+  const size = oid === null ? null : await store.readSize(oid);
+  return oid === null || size === null || size > most ? null : toText(await store.readBlob(oid));
+}
+
+/** Returns the IDs of all commits that have a note. */
+export async function listNoted(store: Store, notes: Oid): Promise<Oid[]> {
+  return (await store.listTree(notes)).map(({ path }) => path.replaceAll('/', '')).filter(isOid);
 }
 
 /** Writes what `edit` makes of a commit's note; null leaves it as it is. */

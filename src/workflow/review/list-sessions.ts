@@ -1,5 +1,6 @@
 /** Lists the sessions, with the progress of their main lines and conversation branches. */
 import { findCommitted } from '../line/find-committed.ts';
+import { findNotedLines } from '../line/noted-landings.ts';
 import { describeSessions, type DescribedSession } from '../../view/view.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseLineRef, shortRef, type RefName, type SessionId } from '../../names.ts';
@@ -57,6 +58,7 @@ export async function listNewest(
   const described = await describeSessions(project, shown, {
     tips,
     findCommitted: (starts) => findCommitted(project, shown, starts, tips),
+    findNoted: (open, starts) => findNotedLines(project.repository, open, starts, tips),
   });
   const sessions = described.map((session) => ({ ...session, current: isCurrent(session.session) }));
   return { sessions, count: all.length + older };

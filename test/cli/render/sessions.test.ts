@@ -29,6 +29,7 @@ function listed(name: string, more: Partial<ListedSession> = {}): ListedSession 
     model: null,
     awaitsVerdict: false,
     committed: null,
+    byNote: null,
     beside: null,
     ...more,
   };
