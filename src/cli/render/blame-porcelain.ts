@@ -38,6 +38,7 @@ export async function renderPorcelain(
           if (model !== null) rows.push(`teddy-model ${toVisible(model).replaceAll('\n', ' ')}`);
         }
         if ('byContent' in author && author.byContent) rows.push('teddy-by-content');
+        if ('byNote' in author && author.byNote !== null) rows.push(`teddy-by-note ${author.byNote}`);
         if (uncommitted) rows.push('teddy-uncommitted');
       }
       if (at === 0)

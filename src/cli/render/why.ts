@@ -60,7 +60,7 @@ function firstLine(text: string): string {
 function describeAuthor(author: Author, { turns, commits }: Stories): string {
   if (author.kind === 'uncommitted') return `not committed yet${author.isOwn ? ', your own edit' : ''}`;
   if (author.kind === 'unknown') return `unknown, in ${author.commit.slice(0, 10)}: ${toVisible(author.reason)}`;
-  const content = author.byContent ? ', by content' : '';
+  const content = `${author.byContent ? ', by content' : ''}${author.byNote === null ? '' : ', by note'}`;
   if (author.kind === 'turn') {
     const story = turns.get(author.commit);
     const model = story === undefined ? null : nameModel(story);
@@ -139,7 +139,7 @@ function renderStory(terminal: Terminal, why: Why, story: PlaceStory, isWhole: b
     ...toRows(
       'Landed',
       landed &&
-        `${landed.commit.slice(0, 10)}, by ${landed.author.name} on ${formatTime(landed.at)}: ${landed.subject}`,
+        `${landed.commit.slice(0, 10)}${landed.byNote ? ' (by note)' : ''}, by ${landed.author.name} on ${formatTime(landed.at)}: ${landed.subject}`,
     ),
   ];
   const shown = rows.map((row) => renderRow(row, terminal.columns));

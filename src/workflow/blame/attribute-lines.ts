@@ -8,6 +8,7 @@ import type { Oid, RepoPath, TurnName, SessionId } from '../../names.ts';
 import { decodeStep, readCodeSteps, type BlameSource, type CodeStep, type CodeSteps } from './code-steps.ts';
 import { findOrigin, indexSteps, type Origin, type StepIndex, type UntracedLines } from './same-content.ts';
 import { readTurnFile, type TurnAt } from '../../view/view.ts';
+import { findNotedLanding } from '../line/noted-landings.ts';
 import { readCalls, readReport } from './read-story.ts';
 
 export interface AttributeQuery extends Omit<BlameQuery, 'grafts'> {
@@ -25,6 +26,8 @@ export interface Tracing {
    * edits, or code that others introduced.
    */
   isFound(commit: Oid | null): Promise<boolean>;
+  /** Returns the tips that a commit without trailers has squashed, as its note proves. */
+  findNoted(commit: Oid): Promise<readonly Oid[]>;
   authorsOf(run: TracedRun): Promise<AttributedRun[]>;
 }
 
@@ -42,13 +45,29 @@ export async function openTracing(source: BlameSource, commit: Oid | null): Prom
     found.set(commit, read);
     return read;
   };
+  const noted = new Map<Oid, Promise<Oid[]>>();
+  const findNoted = (commit: Oid) => {
+    const read = noted.get(commit) ?? readNoted(source, known, commit);
+    noted.set(commit, read);
+    return read;
+  };
   return {
     head,
     known,
     index: () => (index ??= indexSteps(known)),
     isFound,
+    findNoted,
     authorsOf: authorReader(source, known, isFound),
   };
+}
+
+/** Only a session that is here explains anything, so all of the tips' entries have to be among the known steps. */
+async function readNoted({ repository }: BlameSource, known: CodeSteps, commit: Oid): Promise<Oid[]> {
+  if (known.notes.length === 0 || known.steps.has(commit)) return [];
+  const tips = (await findNotedLanding(repository, known.notes, commit)).map(({ tip }) => tip);
+  if (tips.length === 0) return [];
+  const unread = await repository.blame.findMarked(['Teddy-Entry: '], tips, known.tips);
+  return unread.length === 0 ? tips : [];
 }
 
 /**
@@ -76,6 +95,7 @@ export interface Attributed {
  */
 interface TracedRun extends BlamedRun {
   byContent: boolean;
+  byNote: Oid | null;
   origin: Origin | null;
   left: TracedRun | null;
 }
@@ -84,6 +104,11 @@ interface TracedRun extends BlamedRun {
 const beforeCut: Origin = {
   unsure: null,
   reason: "This clone's history is cut off there. `git fetch --unshallow` fetches the rest.",
+};
+
+const inCircle: Origin = {
+  unsure: null,
+  reason: 'Its history and that of the session with the same lines form a cycle.',
 };
 
 /**
@@ -102,7 +127,7 @@ const maxRounds = 24;
 
 async function traceLines(
   source: BlameSource,
-  { head, known, index, isFound }: Tracing,
+  { head, known, index, isFound, findNoted }: Tracing,
   query: AttributeQuery,
 ): Promise<TracedRun[]> {
   const { blame, store } = source.repository;
@@ -115,29 +140,35 @@ async function traceLines(
     ...[...known.grafts].filter(([oid]) => !isIgnored.has(oid)),
     ...without.map((oid) => [oid, []] as const),
   ]);
+  const refused = new Set<Oid>();
+  const isNoted = (oid: Oid) => 'noted' in (origins.get(oid) ?? {});
   let runs = (await blame.lines({ ...query, grafts })).map(toTraced);
   for (let round = 1; round <= maxRounds && known.steps.size > 0; round += 1) {
     const untraced = groupUntraced(await keepUntraced(runs, known, isFound), origins);
     if (untraced.length === 0) break;
-    for (const one of untraced) origins.set(one.commit, await findOrigin(source, index(), one));
+    for (const one of untraced) {
+      const noted = refused.has(one.commit) ? [] : await findNoted(one.commit);
+      origins.set(one.commit, noted.length > 0 ? { noted } : await findOrigin(source, index(), one));
+    }
     const found = untraced.flatMap(({ commit }) => {
       const origin = origins.get(commit);
-      return origin != null && 'oid' in origin ? [[commit, origin.oid] as const] : [];
+      if (origin == null || 'unsure' in origin) return [];
+      return [[commit, 'noted' in origin ? origin.noted : [origin.oid]] as const];
     });
     if (found.length === 0) break;
     const added = new Map<Oid, Oid[]>();
-    for (const [commit, oid] of found) added.set(commit, [...(await store.readCommit(commit)).parents, oid]);
-    const all = new Map([...grafts, ...added]);
+    for (const [commit, oids] of found) added.set(commit, [...(await store.readCommit(commit)).parents, ...oids]);
+    // A cycle drops its last graft, so notes come last: a false one must not drop anything else.
+    const all = new Map([...grafts, ...added].toSorted(([a], [b]) => Number(isNoted(a)) - Number(isNoted(b))));
     const circles = await blame.findCircles(head === null ? [] : [head], all);
     for (const oid of circles) {
       all.delete(oid);
-      origins.set(oid, {
-        unsure: null,
-        reason: 'Its history and that of the session with the same lines form a cycle.',
-      });
+      if (isNoted(oid) && origins.delete(oid)) refused.add(oid);
+      else origins.set(oid, inCircle);
     }
     grafts = all;
-    runs = await traceAgain(source, { ...query, grafts }, runs, new Set(found.map(([commit]) => commit)), known);
+    const moved = new Map(found.map(([commit]) => [commit, isNoted(commit)]));
+    runs = await traceAgain(source, { ...query, grafts }, runs, moved, known);
   }
   const own = without.length === 0 ? runs : await keepOwn(source, { ...query, without }, runs);
   return own.map(({ left, ...run }) => ({
@@ -174,7 +205,7 @@ export function toLines<Run extends Omit<BlamedRun, 'commit'>>(run: Run): (Run &
 }
 
 function toTraced(run: BlamedRun): TracedRun {
-  return { ...run, byContent: false, origin: null, left: null };
+  return { ...run, byContent: false, byNote: null, origin: null, left: null };
 }
 
 /** Keeps the lines of commits that are not a step of a session, or not the session's own step. */
@@ -208,11 +239,12 @@ function groupUntraced(runs: readonly TracedRun[], asked: ReadonlyMap<Oid, unkno
 /** With more ranges, reading only these is no faster than reading the whole file. */
 export const maxRanges = 200;
 
+/** `commits` are the commits with another origin now; true when a note names it. */
 async function traceAgain(
   { repository: { blame } }: BlameSource,
   query: BlameQuery,
   runs: readonly TracedRun[],
-  commits: ReadonlySet<Oid>,
+  commits: ReadonlyMap<Oid, boolean>,
   known: CodeSteps,
 ): Promise<TracedRun[]> {
   const asked = runs.filter(({ commit }) => commit !== null && commits.has(commit));
@@ -228,8 +260,11 @@ async function traceAgain(
       const [line, originalLine] = [run.line + at, run.originalLine + at];
       const was = { ...before, line, originalLine: before.originalLine + line - before.line, texts: [text] };
       const left = isOwnEdit(known, run.commit) ? { ...(before.left ?? was), line, texts: [text], left: null } : null;
-      const byContent = before.byContent || run.commit !== before.commit;
-      traced.push({ ...run, line, originalLine, texts: [text], byContent, origin: null, left });
+      const isNoted = before.commit !== null && commits.get(before.commit) === true;
+      const hasMoved = run.commit !== before.commit;
+      const byContent = before.byContent || (hasMoved && !isNoted);
+      const byNote = before.byNote ?? (hasMoved && isNoted ? before.commit : null);
+      traced.push({ ...run, line, originalLine, texts: [text], byContent, byNote, origin: null, left });
     }
   return traced.toSorted((a, b) => a.line - b.line);
 }
@@ -265,7 +300,8 @@ function isSame(one: Author, other: Author): boolean {
   if (one.kind !== other.kind) return false;
   const commitOf = (author: Author) => ('commit' in author ? author.commit : null);
   const markOf = (author: Author) => ('isOwn' in author ? author.isOwn : 'byContent' in author && author.byContent);
-  return commitOf(one) === commitOf(other) && markOf(one) === markOf(other);
+  const noteOf = (author: Author) => ('byNote' in author ? author.byNote : null);
+  return commitOf(one) === commitOf(other) && markOf(one) === markOf(other) && noteOf(one) === noteOf(other);
 }
 
 /** Returns a function that finds the authors of a commit's lines; it reads each commit's facts only once. */
@@ -289,9 +325,9 @@ function authorReader(
     report: (at) => keep(reports, at.oid, () => readReport(source, toTurnAt(at))),
   };
   return async (run) => {
-    const { commit, byContent, origin, left: _, ...place } = run;
+    const { commit, byContent, byNote, origin, left: _, ...place } = run;
     if (commit === null) return [{ ...place, author: { kind: 'uncommitted', isOwn: false } }];
-    const person: Author = { kind: 'person', commit, step: null, byContent };
+    const person: Author = { kind: 'person', commit, step: null, byContent, byNote };
     const unknown = (reason: string): Author => ({ kind: 'unknown', commit, reason });
     const whole = (author: Author): AttributedRun[] => [{ ...place, author }];
     const step = known.steps.get(commit);
@@ -308,7 +344,9 @@ function authorReader(
     if (step.turn === null && step.kind !== 'snapshot')
       return whole(unknown(`${step.session} got it from a program that named no turn.`));
     const turn: Author =
-      step.turn === null ? own : { kind: 'turn', commit, step, session: step.session, turn: step.turn, byContent };
+      step.turn === null
+        ? own
+        : { kind: 'turn', commit, step, session: step.session, turn: step.turn, byContent, byNote };
     if (step.kind === 'report') {
       const at = { ...step, turn: step.turn as TurnName };
       const edited = await keep(edits, `${commit} ${run.path}`, () => readEdits(source, turnFiles, at, run.path));
@@ -342,7 +380,7 @@ async function readOther({ repository: { store } }: BlameSource, commit: Oid, pe
   const { kind, id, session, turn } = entry;
   const seconds = identSeconds(committer ?? author);
   const step: CodeStep = { oid: commit, seconds, kind, entry: id, session, turn, head: null, agent: null, files: [] };
-  return { kind: 'turn', commit, step, session, turn, byContent: false };
+  return { kind: 'turn', commit, step, session, turn, byContent: false, byNote: null };
 }
 
 type TurnStep = Pick<CodeStep, 'oid' | 'session'> & { turn: TurnName };
@@ -423,10 +461,16 @@ async function findCommanded(source: BlameSource, step: CodeStep): Promise<Set<s
  * edit. The author of `unknown` lines cannot be determined, and may have been a turn.
  */
 export type Author =
-  | { kind: 'turn'; commit: Oid; step: CodeStep; session: SessionId; turn: TurnName; byContent: boolean }
-  | { kind: 'person'; commit: Oid; step: CodeStep | null; byContent: boolean }
+  | ({ kind: 'turn'; commit: Oid; step: CodeStep; session: SessionId; turn: TurnName } & Found)
+  | ({ kind: 'person'; commit: Oid; step: CodeStep | null } & Found)
   | { kind: 'uncommitted'; isOwn: boolean }
   | { kind: 'unknown'; commit: Oid; reason: string };
+
+interface Found {
+  byContent: boolean;
+  /** The squash whose note led to the lines; null when a trailer or the content did. */
+  byNote: Oid | null;
+}
 
 /** Adjacent lines by one author. */
 export interface AttributedRun {

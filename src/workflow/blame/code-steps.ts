@@ -7,6 +7,7 @@ import type { Grafts, MarkedCommit, Repository } from '../../ports/git.ts';
 import { decodeEntry, type Entry, type EntryKind } from '../../session/entries/entry.ts';
 import { codeKinds } from '../../session/lines/line-order.ts';
 import { decodeLandings, landingText, type LandedFrom } from '../../session/lines/landing.ts';
+import { listNotes } from '../line/noted-landings.ts';
 
 /** The parts of a project that are needed to trace lines: objects and refs, `git blame`, and the cache. */
 export interface BlameSource {
@@ -40,6 +41,10 @@ export interface CodeSteps {
   agents: ReadonlyMap<SessionId, string | null>;
   /** The first commit of each entry, by entry ID. Copies may lack the rest of the turn. */
   originals: ReadonlyMap<string, Oid>;
+  /** The commits from which teddy has read the steps. */
+  tips: readonly Oid[];
+  /** The tips of the notes that may name squashed sessions. */
+  notes: readonly Oid[];
 }
 
 const cacheKey = 'code-steps';
@@ -61,18 +66,20 @@ const nothing: Kept = { version, tips: [], steps: [], grafts: [], missing: [] };
 /** `also` lists commits that may not be reachable from any ref. Throws GIT_FAILED or DAMAGED_SESSION. */
 export async function readCodeSteps(source: BlameSource, also: readonly Oid[]): Promise<CodeSteps> {
   const { store } = source.repository;
-  const refs = await store.listRefs('refs/heads/', 'refs/remotes/', archivePrefix);
-  const tips = [...new Set([...refs.map(({ oid }) => oid), ...also])];
+  const refs = await store.listRefs('refs/heads/', 'refs/remotes/', archivePrefix, 'refs/notes/');
+  const notes = listNotes(refs);
+  const branches = refs.filter(({ ref }) => !ref.startsWith('refs/notes/'));
+  const tips = [...new Set([...branches.map(({ oid }) => oid), ...also])];
   const kept = await readKept(source);
   const [known, current] = [new Set(kept.tips), new Set(tips)];
   const fresh = tips.filter((oid) => !known.has(oid));
   const gone = kept.tips.filter((oid) => !current.has(oid));
-  if (fresh.length + gone.length === 0) return toCodeSteps(kept);
+  if (fresh.length + gone.length === 0) return toCodeSteps(kept, notes);
   const grow = async () => dropSteps(source, await addSteps(source, kept, fresh), gone, tips);
   const grown = await grow().catch(() => addSteps(source, nothing, tips));
   const next = { ...grown, tips };
   await source.repository.cache.write(cacheKey, [new TextEncoder().encode(JSON.stringify(next))]);
-  return toCodeSteps(next);
+  return toCodeSteps(next, notes);
 }
 
 /** Reads the cached steps. Starts over when a tip that was missing has arrived since teddy read its landing. */
@@ -217,7 +224,7 @@ async function findPutBack({ repository: { store } }: BlameSource, { parents }: 
   return found;
 }
 
-function toCodeSteps({ steps, grafts, missing }: Kept): CodeSteps {
+function toCodeSteps({ tips, steps, grafts, missing }: Kept, notes: readonly Oid[]): CodeSteps {
   const grafted = new Map(grafts);
   const agents = new Map<SessionId, string | null>();
   for (const { session, agent, head } of steps)
@@ -228,6 +235,8 @@ function toCodeSteps({ steps, grafts, missing }: Kept): CodeSteps {
     untraced: new Set(missing.flatMap(([oid]) => (grafted.has(oid) ? [] : [oid]))),
     agents,
     originals: new Map(dropCopies(steps).flatMap(({ entry, oid }) => (entry === null ? [] : [[entry, oid]]))),
+    tips,
+    notes,
   };
 }
 

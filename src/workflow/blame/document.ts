@@ -10,6 +10,8 @@ interface AuthorDocument {
   kind: Author['kind'];
   source?: Oid;
   byContent?: boolean;
+  /** The squash whose note led to the lines. */
+  byNote?: Oid;
   /**
    * True when the lines belong to that turn but exist only in the work tree, or are the user's own edit in the work
    * tree that an agent's line also contains.
@@ -87,7 +89,7 @@ function toAuthor(author: Author, { turns, commits }: Pick<BlamedFile, 'turns' |
   if (author.kind === 'uncommitted') return { kind: author.kind, ...(author.isOwn ? { ownEdit: true } : {}) };
   const { kind, commit: source } = author;
   if (author.kind === 'unknown') return { kind: author.kind, source, reason: author.reason };
-  const { byContent } = author;
-  if (kind === 'turn') return { kind, source, byContent, turn: turns.get(source) ?? null };
-  return { kind, source, byContent, person: commits.get(source) ?? null };
+  const found = { byContent: author.byContent, ...(author.byNote === null ? {} : { byNote: author.byNote }) };
+  if (kind === 'turn') return { kind, source, ...found, turn: turns.get(source) ?? null };
+  return { kind, source, ...found, person: commits.get(source) ?? null };
 }

@@ -18,8 +18,11 @@ export interface UntracedLines {
   lines: ReadonlyMap<number, string>;
 }
 
-/** `oid` is the step to continue in. `unsure` contains the lines that may or may not be a session's; null for all lines. */
-export type Origin = { oid: Oid } | { unsure: ReadonlySet<string> | null; reason: string };
+/**
+ * `oid` is the step to continue in; `noted` are the tips that a note names. `unsure` contains the lines that may or may
+ * not be a session's; null for all lines.
+ */
+export type Origin = { oid: Oid } | { noted: readonly Oid[] } | { unsure: ReadonlySet<string> | null; reason: string };
 
 export interface StepIndex extends Pick<CodeSteps, 'grafts' | 'agents'> {
   byPath: ReadonlyMap<RepoPath, CodeStep[]>;

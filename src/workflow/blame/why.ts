@@ -35,7 +35,7 @@ interface Replaced {
   isCut: boolean;
 }
 
-type Landed = Pick<CommitStory, 'commit' | 'author' | 'at' | 'subject'>;
+type Landed = Pick<CommitStory, 'commit' | 'author' | 'at' | 'subject'> & { byNote: boolean };
 
 export interface Why extends BlamedFile {
   stories: PlaceStory[];
@@ -67,7 +67,7 @@ async function explainRuns(
   if (author.kind === 'uncommitted') return { author, runs, replaced: null, landed: null, shown: null };
   const [replaced, landed, shown] = await Promise.all([
     author.kind === 'unknown' ? null : findReplaced(project, author.commit, runs),
-    author.kind === 'unknown' || head === null ? null : findLanding(project, known, author.commit, head),
+    author.kind === 'unknown' || head === null ? null : findLanding(project, known, author, head),
     findShown(project, known, author.kind === 'turn' ? author : guess),
   ]);
   return { author, runs, replaced, landed, shown };
@@ -116,23 +116,28 @@ async function readText({ repository: { store } }: Project, commit: Oid, path: R
 async function findLanding(
   project: Project,
   { steps, grafts }: CodeSteps,
-  commit: Oid,
+  { commit, byNote }: { commit: Oid; byNote: Oid | null },
   head: Oid,
 ): Promise<Landed | null> {
   const { store } = project.repository;
+  if (byNote !== null && (await store.isAncestor(byNote, head))) return readLanded(project, byNote, { byNote: true });
   const step = steps.get(commit);
   if (step === undefined || (await store.isAncestor(commit, head))) return null;
   const landings = [...steps.values()]
     .filter(({ kind, session, seconds }) => kind === 'landing' && session === step.session && seconds >= step.seconds)
     .toSorted((a, b) => a.seconds - b.seconds);
   for (const { oid } of landings) {
-    const { parents, author, message } = await store.readCommit(oid);
+    const { parents } = await store.readCommit(oid);
     const tips = grafts.get(oid)?.filter((tip) => !parents.includes(tip)) ?? [];
     for (const tip of tips)
-      if ((await store.isAncestor(commit, tip)) && (await store.isAncestor(oid, head))) {
-        const subject = await maskString(project.masker, message.split('\n', 1)[0] ?? '');
-        return { commit: oid, author: toAuthor(author), at: parseIdent(author).time, subject };
-      }
+      if ((await store.isAncestor(commit, tip)) && (await store.isAncestor(oid, head)))
+        return readLanded(project, oid, { byNote: false });
   }
   return null;
+}
+
+async function readLanded(project: Project, commit: Oid, { byNote }: Pick<Landed, 'byNote'>): Promise<Landed> {
+  const { author, message } = await project.repository.store.readCommit(commit);
+  const subject = await maskString(project.masker, message.split('\n', 1)[0] ?? '');
+  return { commit, author: toAuthor(author), at: parseIdent(author).time, subject, byNote };
 }
