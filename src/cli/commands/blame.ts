@@ -35,9 +35,10 @@ export class WhyCommand extends LineCommand {
 
       teddy follows \`teddy land\`, undone turns, renamed files, archived sessions, and the sessions of captured
       agents. If a commit names no session (a squash by a forge, or a commit of what an agent left in the work tree),
-      teddy finds the session by content and marks it as such. If nothing proves where a line came from, it is reported
-      as unknown. Uncommitted lines, including those of new files, are looked up in the newest snapshot of an agent's
-      session. If git's blame.ignoreRevsFile names a commit, teddy also reports who git thinks had the line before.
+      teddy finds the session by the note that \`teddy ci carry\` has made, if the content proves it, or else by content,
+      and marks it as such. If nothing proves where a line came from, it is reported as unknown. Uncommitted lines,
+      including those of new files, are looked up in the newest snapshot of an agent's session. If git's
+      blame.ignoreRevsFile names a commit, teddy also reports who git thinks had the line before.
 
       Exit codes: 0 done; 1 git failed; 2 no such file, line or commit.
     `,
@@ -71,11 +72,12 @@ export class BlameCommand extends LineCommand {
     details: `
       Like \`git blame\`, but follows lines into the sessions: they are grouped by the turn that added them, with the
       words that asked for it, the plan, the model, and who approved it; or by the commit of the person who wrote
-      them. \`by content\` means that the commit names no session, and its lines were found in this one. \`teddy why
-      FILE:LINE\` tells the whole story of a line.
+      them. \`by content\` means that the commit names no session, and its lines were found in this one; \`by note\`,
+      that a note names the session, and merging it gives exactly the commit. \`teddy why FILE:LINE\` tells the whole
+      story of a line.
 
       With --porcelain, it prints what \`git blame --porcelain\` prints for the commits that teddy finds, plus the
-      rows teddy-author, teddy-session, teddy-turn, teddy-model, teddy-by-content and teddy-uncommitted.
+      rows teddy-author, teddy-session, teddy-turn, teddy-model, teddy-by-content, teddy-by-note and teddy-uncommitted.
 
       Exit codes: 0 done; 1 git failed; 2 no such file, line or commit.
     `,

@@ -10,6 +10,7 @@ import {
   archiveRef,
   globalRef,
   mainLineRef,
+  notesRef,
   parseArchiveRef,
   parseLineRef,
   shortRef,
@@ -21,13 +22,13 @@ import type { ChosenRemote } from './choose-remote.ts';
 import { quarantinePrefix } from '../line/quarantine.ts';
 import { listLinesAndTips, type KnownLine } from '../../session/lines/lines.ts';
 
-/** The refs to list on the remote. Its code branches determine which commits a push would send. */
-const listedPrefixes = ['refs/heads/', archivePrefix];
+/** The refs to list on the remote. Its code branches determine which commits a push would send; nothing sends notes. */
+const listedPrefixes = ['refs/heads/', archivePrefix, notesRef];
 
 /** Both sides of a transfer, read once and passed on. */
 export interface TransferSides {
   remote: ChosenRemote;
-  /** The remote's branches and archives. */
+  /** The remote's branches and archives, and its notes. */
   listed: RefTip[];
   /** True when the remote has no refs at all. */
   isEmpty: boolean;

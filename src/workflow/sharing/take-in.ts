@@ -1,8 +1,17 @@
 /** Fetches a remote's lines into quarantine, has them checked, and moves the local lines to the fetched lines that passed. */
-import { TeddyError } from '../../errors.ts';
+import { exitCodes, TeddyError } from '../../errors.ts';
 import type { RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { archiveRef, mainLineRef, parseLineRef, shortRef, type RefName, type SessionId } from '../../names.ts';
+import {
+  archiveRef,
+  mainLineRef,
+  notesCopyRef,
+  notesRef,
+  parseLineRef,
+  shortRef,
+  type RefName,
+  type SessionId,
+} from '../../names.ts';
 import { cutBeforeStart, cutOffError } from '../line/session-start.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
 import { applyMoves, type AppliedMoves } from './apply-moves.ts';
@@ -10,6 +19,7 @@ import type { ChosenRemote } from './choose-remote.ts';
 import { planMoves, readStandings, type Move, type StandingTips } from './plan-moves.ts';
 import type { IncomingRef, RefusedRef } from './check-incoming.ts';
 import { clearQuarantine, withQuarantine } from '../line/quarantine.ts';
+import { moveRefs } from '../line/move-refs.ts';
 import { toSharedLine, type ShareRequest, type SharedLine } from './shared-line.ts';
 import {
   listRefsHere,
@@ -41,8 +51,33 @@ export async function receiveBranches(project: Project, source: Source, request:
   const taken = await (incoming.length === 0
     ? moveLines(project, source, { refused: [], known: before }, request)
     : withQuarantine(project, (toRef) => takeChecked(project, source, incoming, toRef, request)));
-  if (request.dryRun !== true) await packMany(project, taken);
-  return taken;
+  if (request.dryRun === true) return taken;
+  await packMany(project, taken);
+  return { ...taken, notes: [...taken.notes, ...(await copyNotes(project, source, request))] };
+}
+
+/**
+ * Copies the remote's notes on squashes to a ref of their own, as a remote-tracking branch copies a branch, so that
+ * nothing touches this repository's notes. A failure is a note for the user, because the lines are here already.
+ */
+async function copyNotes(project: Project, { remote, listed }: Source, request: ShareRequest): Promise<string[]> {
+  const there = listed.find(({ ref }) => ref === notesRef)?.oid ?? null;
+  const copy = notesCopyRef(remote.name);
+  const { store } = project.repository;
+  if (there === null || !remote.isConfigured || (await store.readRef(copy)) === there) return [];
+  try {
+    return await withQuarantine(project, async (toRef) => {
+      const { fetchVerified } = await import('./fetch-verified.ts');
+      const [refused] = await fetchVerified(project, remote.name, [{ from: notesRef, to: toRef(0) }], request);
+      if (refused !== undefined) return [`${notesRef} was refused: ${refused.reason}`];
+      const [old, arrived] = [await store.readRef(copy), await store.readRef(toRef(0))];
+      await moveRefs(project, [{ ref: copy, old, new: arrived }], 'copy notes');
+      return [];
+    });
+  } catch (error) {
+    if (!(error instanceof TeddyError) || error.exitCode === exitCodes.INTERRUPTED) throw error;
+    return [`${notesRef} could not be fetched: ${error.message}`];
+  }
 }
 
 /** From this many new refs on, git is slower with one file per ref. */

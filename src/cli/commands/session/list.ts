@@ -13,7 +13,8 @@ export class SessionListCommand extends TeddyCommand {
       the session that HEAD is on, which is always on the first page.
 
       A session has a pending plan, or is open, closed, landed, committed (somebody has committed what another agent
-      did in it), archived, or only on a remote; failed, aborted and skipped describe how its last run ended. For a
+      did in it), archived, or only on a remote; \`landed, by note\` means that only the note on a squashed commit says
+      so, and the commit's content proves it; failed, aborted and skipped describe how its last run ended. For a
       session that is only on a remote, \`git switch teddy/<session>\` creates the branch here; if several remotes
       have it, use \`git switch --track <remote>/teddy/<session>\`.
 

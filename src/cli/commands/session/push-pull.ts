@@ -39,9 +39,10 @@ export class SessionPullCommand extends ShareCommand {
     description: 'Get a session from a remote.',
     details: `
       Fetches the main branch, its conversation branches, its archive, and teddy/global, and updates the remote-tracking
-      branches. The session is the one that HEAD is on; if HEAD is on none, pull takes all sessions. -s names a session,
-      and --all takes all of them. The remote is a name that git knows, a URL or a path; without it, the first of
-      teddy.sessionsRemote, the branch's remote, origin, or the only remote.
+      branches, and the copy of the remote's refs/notes/teddy. The session is the one that HEAD is on; if HEAD is on
+      none, pull takes all sessions. -s names a session, and --all takes all of them. The remote is a name that git
+      knows, a URL or a path; without it, the first of teddy.sessionsRemote, the branch's remote, origin, or the only
+      remote.
 
       From the remote's archive, pull takes the sessions that are here or named, and those of each month that you name
       with --archive.
