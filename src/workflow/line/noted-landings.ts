@@ -34,7 +34,8 @@ export function listNotes(refs: readonly RefTip[]): Oid[] {
 
 /**
  * Returns the sessions that were squashed into a commit, according to its notes. Empty unless the content proves it, and
- * for a commit that has trailers itself. Does not throw for damaged notes, or for objects that are missing.
+ * for a commit that has trailers itself. Does not throw for damaged notes, missing objects, or a repository where git
+ * cannot write the merge.
  */
 export async function findNotedLanding(
   repository: NotesSource,
@@ -55,10 +56,12 @@ function toLandings(words: readonly string[]): LandedFrom[] {
   return words.flatMap((word) => decodeLandings(`${landingText}${word}`));
 }
 
-/** For what a note only claims: git cannot read it, or cannot compare it. */
+/** The errors of notes that git cannot read, and of commits that it cannot compare here. */
+const unread: readonly string[] = ['DAMAGED_SESSION', 'GIT_FAILED', 'WRITE_FAILED', 'DISK_FULL'];
+
 async function unlessUnread<Value>(reading: Promise<Value>, otherwise: Value): Promise<Value> {
   return reading.catch((error: unknown) => {
-    if (error instanceof TeddyError && ['DAMAGED_SESSION', 'GIT_FAILED'].includes(error.code)) return otherwise;
+    if (error instanceof TeddyError && unread.includes(error.code)) return otherwise;
     throw error;
   });
 }
@@ -162,8 +165,9 @@ interface Claim extends LandedFrom {
 async function readClaims({ store, cache }: NotesSource, notes: readonly Oid[]): Promise<Map<SessionId, Claim[]>> {
   const key = notes.join();
   const rows = await readRows(cache, 'notes');
-  const words = rows.find(([name]) => name === key)?.slice(1) ?? [];
-  if (words.length === 0) {
+  let words = rows.find(([name]) => name === key)?.slice(1);
+  if (words === undefined) {
+    words = [];
     for (const tip of notes)
       for (const commit of (await unlessUnread(listNoted(store, tip), [])).slice(0, maxNotes)) {
         const text = await unlessUnread(readNote(store, tip, commit, maxBytes), null);

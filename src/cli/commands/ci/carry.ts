@@ -19,6 +19,9 @@ export class CiCarryCommand extends TeddyCommand {
       refs/notes/teddy, by the rule \`cat_sort_uniq\`; if somebody else is faster, it starts again from their notes, up
       to ten times.
 
+      \`teddy pull\` copies the notes to other clones. There, \`teddy why\`, \`teddy blame\` and \`teddy list\` use each
+      note that the content proves.
+
       It deletes nothing, changes no branch, and pushes only these refs. No command of a session runs.
 
       Exit codes: 0 done, or there is nothing to do; 1 the remote does not have a session; 2 no such commit; 5 the
