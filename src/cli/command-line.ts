@@ -163,7 +163,7 @@ export const otherWords: Record<string, string> = {
   chat: 'talk discuss converse',
   say: 'tell message reply answer comment',
   execute: 'apply do go perform',
-  resume: 'continue proceed',
+  resume: 'continue proceed open',
   branch: 'fork retry alternative variant',
   approve: 'accept allow agree yes ok lgtm',
   reject: 'refuse deny decline no disapprove',

@@ -50,7 +50,6 @@ const sessionCommands: Record<string, () => Promise<Command>> = {
   verify: async () => (await import('./commands/session/verify.ts')).SessionVerifyCommand,
   import: async () => (await import('./commands/session/import.ts')).SessionImportCommand,
   export: async () => (await import('./commands/session/export.ts')).SessionExportCommand,
-  open: async () => (await import('./commands/session/open.ts')).SessionOpenCommand,
   push: async () => (await import('./commands/session/push-pull.ts')).SessionPushCommand,
   pull: async () => (await import('./commands/session/push-pull.ts')).SessionPullCommand,
   sync: async () => (await import('./commands/session/sync.ts')).SessionSyncCommand,

@@ -58,13 +58,14 @@ test('impossible names, turns, messages, agents and providers are wrong usage', 
   for (const port of ['x', '-1', '65536', '80.5', '']) await project.refuses('USAGE', 2, ['serve', `--port=${port}`]);
 });
 
-test('session open refuses an agent that it does not know, and names what is missing', async () => {
+test('resume refuses an agent that it does not know, and names what is missing', async () => {
   for (const [code, ...args] of [
     ['UNKNOWN_AGENT', 'add-login', '--with', 'nobody'],
-    ['USAGE', 'add-login'],
-    ['USAGE', '--with', 'codex'],
+    ['USAGE', 'add-login:01'],
+    ['USAGE', 'add-login', '--with'],
+    ['UNKNOWN_SESSION', '--with', 'codex'],
   ])
-    await project.refuses(code ?? '', 2, ['session', 'open', ...args]);
+    await project.refuses(code ?? '', 2, ['session', 'resume', ...args]);
 });
 
 test('doctor tells in two lines that there is nothing to fix, and exits with 0', async () => {

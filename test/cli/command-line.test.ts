@@ -69,7 +69,7 @@ describe('help', () => {
   });
 
   test('each command is found by its whole name, with the usage and the options of the reference', async () => {
-    expect(paths).toHaveLength(74);
+    expect(paths).toHaveLength(73);
     const rows = [...reference.matchAll(/^\| (.+?) \| .+ \| (.*) \|$/gm)].map(([, name = '', options = '']) => ({
       usage: name.replaceAll(/`|\\(?=\|)/g, ''),
       options: [...options.matchAll(/`([^`]+)`/g)].map(([, option = '']) => option.replaceAll('\\|', '|')),

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
 let home: string;
@@ -21,9 +21,9 @@ afterEach(async () => {
 
 /** No agent can be found there. */
 const gitPath = execFileSync('git', ['--exec-path'], { encoding: 'utf8' }).trim();
-const open = (...args: string[]) => project.run(['session', 'open', ...args], { env: { HOME: home, PATH: gitPath } });
+const open = (...args: string[]) => project.run(['session', 'resume', ...args], { env: { HOME: home, PATH: gitPath } });
 
-describe('teddy open', () => {
+describe('teddy resume --with', () => {
   test('prints the command that resumes the session, and says so when the agent is missing', async () => {
     const { exitCode, stdout, stderr } = await open('add-login', '--with', 'claude-code');
     expect(exitCode).toBe(0);
@@ -32,10 +32,10 @@ describe('teddy open', () => {
     expect(stdout).toBe(`claude --resume ${id}\n`);
     expect(stderr).toContain('Wrote 1 turn of ');
     expect(stderr).toContain('install claude-code first');
-    expect(stderr).toContain(`Next: claude --resume ${id}\n`);
+    expect(stderr).not.toContain('claude --resume');
     expect(await readFile(path ?? '', 'utf8')).toContain('It is done.');
     await rm(path ?? '');
-    const shown = JSON.parse((await open('add-login:01', '--with', 'codex', '--json')).stdout) as { id: string };
+    const shown = JSON.parse((await open('-s', 'add-login:01', '--with', 'codex', '--json')).stdout) as { id: string };
     expect(shown).toMatchObject({
       schema: 'teddy.session-open/1',
       agent: 'codex',
@@ -45,6 +45,13 @@ describe('teddy open', () => {
       isInstalled: false,
       command: `codex resume ${shown.id}`,
     });
+    // A plan stays with teddy, and a bare repository has no files to go to.
+    await project.plan(createPlan('a.txt', 'a\n'));
+    const bare = join(home, 'bare.git');
+    await project.repo.git('clone', '--quiet', '--bare', '.', bare);
+    const there = await project.run(['resume', 'add-login', '--with', 'codex'], { cwd: bare, env: { HOME: home } });
+    expect(there).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^codex resume \S+\n$/) as string });
+    expect(there.stderr).toContain('The plan of turn 02 has not been executed. It stays pending here; Codex only');
   });
 });
 

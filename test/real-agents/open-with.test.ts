@@ -53,7 +53,7 @@ async function beginTalk(): Promise<void> {
 }
 
 async function open(target: string): Promise<{ id: string; path: string }> {
-  const { stdout } = await project.run(['session', 'open', target, '--with', agent.name, '--json'], {
+  const { stdout } = await project.run(['session', 'resume', '-s', target, '--with', agent.name, '--json'], {
     env: { HOME: home },
   });
   return JSON.parse(stdout) as { id: string; path: string };

@@ -1,7 +1,7 @@
 /** Continues a session in another agent: turns its history into one of that agent's own logs, under a new ID. */
 import { toHistory } from '../../conversation/history/fold-history.ts';
 import type { Repair } from '../../conversation/history/history.ts';
-import { readTurns } from '../../view/view.ts';
+import { readLine, readTurns } from '../../view/view.ts';
 import { agents, type AgentName } from '../../agents/agents.ts';
 import { TeddyError } from '../../errors.ts';
 import { compareTurns, parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';
@@ -24,21 +24,23 @@ export interface OpenedSession {
   command: string;
   isInstalled: boolean;
   repairs: Repair[];
+  /** The session's newest turn if its plan waits to be executed or rejected; null otherwise. */
+  pendingPlan: TurnName | null;
 }
 
 /**
- * `target` is `<session>` or `<session>:<turn>`. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION, UNKNOWN_TURN,
+ * Opens the session up to its end or to `turn`. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION, UNKNOWN_TURN,
  * DAMAGED_SESSION, and the errors of `logs`; in these cases writes nothing.
  */
 export async function openWith(
   project: Project,
-  target: string,
+  target: { selector: string | undefined; turn?: string | undefined },
   { agent, logs }: { agent: AgentName; logs: AgentLogDirectory },
 ): Promise<OpenedSession> {
   const { openWith: opening, title } = agents[agent];
   if (opening === undefined) throw new Error(`${title} cannot read teddy's logs.`);
-  const { selector, until } = parseTarget(target);
-  const place = await findConversation(project, { selector });
+  const until = target.turn === undefined ? null : parseTurnName(target.turn);
+  const place = await findConversation(project, target);
   const { session, commit } = place;
   const read = await readTurns(project.repository.store, place);
   const turns =
@@ -55,14 +57,10 @@ export async function openWith(
   const path = await logs.add({ id, startedAt }, lines.map((line) => `${line}\n`).join(''));
   const command = opening.resume(id);
   const repairs = [...read.repairs, ...history.repairs];
-  return { session, commit, turn, turns: turns.length, agent, id, path, cwd, command, isInstalled, repairs };
-}
-
-/** Splits the target at its colon; session and branch names never contain one. */
-function parseTarget(target: string): { selector: string; until: TurnName | null } {
-  const colon = target.indexOf(':');
-  if (colon === -1) return { selector: target, until: null };
-  return { selector: target.slice(0, colon), until: parseTurnName(target.slice(colon + 1)) };
+  const { latest } = await readLine(project.repository.store, commit);
+  const pendingPlan = latest?.status === 'planned' ? latest.turn : null;
+  const made = { id, path, cwd, command, isInstalled };
+  return { session, commit, turn, turns: turns.length, agent, ...made, repairs, pendingPlan };
 }
 
 function noTurnError(session: SessionId, until: TurnName | null): TeddyError {

@@ -22,9 +22,14 @@ function memoryLogs(): MemoryLogs {
   };
 }
 
+function toTarget(text: string) {
+  const [selector, turn] = text.split(':');
+  return { selector, turn };
+}
+
 async function open(project: MemoryProject, target: string, agent: AgentName = 'claude-code') {
   const logs = memoryLogs();
-  const opened = await openWith(project, target, { agent, logs });
+  const opened = await openWith(project, toTarget(target), { agent, logs });
   const [{ text = '', id = '' } = {}] = logs.added;
   const lines = text
     .trimEnd()
@@ -57,7 +62,10 @@ describe('opening a session with another agent', () => {
     for (const word of ['One', 'Two', 'Three']) await say(project, word, `${word}!`);
     const { opened, lines } = await open(project, `${session}:2`);
     expect(opened).toMatchObject({ turn: '02', turns: 2 });
+    expect(opened.pendingPlan).toBe(null);
     expect(wordsOf(lines)).toEqual(['One', 'One!', 'Two', 'Two!']);
+    await say(project, 'Make a file', planOf([create('a.txt', 'A\n')]));
+    expect((await open(project, `${session}:2`)).opened).toMatchObject({ turn: '02', pendingPlan: '04' });
   });
 
   test('gives Codex an id that is ordered by time, and Claude Code a random one', async () => {
@@ -102,13 +110,13 @@ describe('opening a session with another agent', () => {
     const project = await given.session();
     await say(project, 'One', 'Two');
     const logs = memoryLogs();
-    await expect(openWith(project, target, { agent: 'codex', logs })).rejects.toMatchObject({ code });
+    await expect(openWith(project, toTarget(target), { agent: 'codex', logs })).rejects.toMatchObject({ code });
     expect(logs.added).toEqual([]);
   });
 
   test('refuses a line without messages', async () => {
     const logs = memoryLogs();
-    const opening = openWith(await given.session(), session, { agent: 'codex', logs });
+    const opening = openWith(await given.session(), { selector: session }, { agent: 'codex', logs });
     await expect(opening).rejects.toMatchObject({
       code: 'UNKNOWN_TURN',
       message: `Nothing has been said in ${session} yet.`,
