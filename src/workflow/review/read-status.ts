@@ -42,7 +42,7 @@ import {
 import { isForWrites } from '../../write/write.ts';
 import { hasPolicy, listWaiting, type WaitingPlan } from './inbox.ts';
 
-export interface Status {
+export interface Status extends LineStatus {
   /** The branch or commit that HEAD is on, for display; null in a bare repository. */
   head: string | null;
   /** The session that a command without `-s` uses; null when there is none. */
@@ -50,6 +50,23 @@ export interface Status {
   line: string | null;
   /** How that line was found. */
   found: Line['found'] | null;
+  /** The session's other branches with a plan that waits to be executed, newest first; empty when a plan waits on this line. */
+  pendingOn: string[];
+  /** The user's own edits to tracked files in this work tree. */
+  edits: string[];
+  /** The git operation in progress, such as a merge or a rebase. */
+  operation: string | null;
+  /** The IDs of write sessions that are neither over nor in progress. */
+  leftoverWrites: string[];
+  /** The number of memos proposed by agents. */
+  proposedMemos: number;
+  /** Other people's plans on other lines that wait for this user's approval, newest first. */
+  waiting: WaitingPlan[];
+  /** Commands to run next; the first one is the most likely. */
+  next: string[];
+}
+
+interface LineStatus {
   /** Null when nobody has said anything yet. `isOfAgent` means that another agent made the plan and carries it out. */
   turn: { turn: TurnName; status: TurnStatus; hasMessage: boolean; isOfAgent: boolean } | null;
   /** A plan not yet executed. `problems` counts the reasons why teddy cannot execute it now. */
@@ -82,25 +99,11 @@ export interface Status {
    * own sessions.
    */
   committed: Oid | null;
-  /** The session's other branches with a plan that waits to be executed, newest first; empty when a plan waits on this line. */
-  pendingOn: string[];
-  /** The user's own edits to tracked files in this work tree. */
-  edits: string[];
-  /** The git operation in progress, such as a merge or a rebase. */
-  operation: string | null;
-  /** The IDs of write sessions that are neither over nor in progress. */
-  leftoverWrites: string[];
-  /** The number of memos proposed by agents. */
-  proposedMemos: number;
   /**
    * The plan waits for an approval: by anybody, or by somebody other than `asker`. `isOwn` means that this user can give
    * it. Null when it needs none.
    */
   approval: { by: 'anybody' | 'others'; asker: string | null; isOwn: boolean } | null;
-  /** Other people's plans on other lines that wait for this user's approval, newest first. */
-  waiting: WaitingPlan[];
-  /** Commands to run next; the first one is the most likely. */
-  next: string[];
 }
 
 export interface FailedOutcome {
@@ -122,43 +125,29 @@ export async function readStatus(project: Project): Promise<Status> {
   const head = (await workspace?.head()) ?? null;
   const line = await findStatusLine(project);
   const [state, files, leftoverWrites, proposed, waiting] = await Promise.all([
-    line === null ? null : readLineStatus(project, line),
+    line?.tip == null ? nothingYet : readLineStatus(project, { ...line, tip: line.tip }),
     readFiles(project),
     readLeftoverWrites(project),
     listProposed(project),
     listWaiting(project),
   ]);
-  const { isUnmerged, ...shown } = files;
+  const [{ others, ...ofLine }, { isUnmerged, ...shown }] = [state, files];
   const status = {
     head: head === null ? null : head.ref === null ? `${head.oid?.slice(0, 12)} (detached)` : shortRef(head.ref),
     session: line?.session ?? null,
     line: line && lineName(line),
     found: line?.found ?? null,
-    turn: state?.turn ?? null,
-    plan: state?.plan ?? null,
-    question: state?.question ?? null,
-    handedIn: state?.handedIn ?? null,
-    verdict: state?.verdict ?? null,
-    outcome: state?.outcome ?? null,
-    notRun: state?.notRun ?? null,
-    startsOn: state?.startsOn ?? null,
-    isInterrupted: state?.isInterrupted ?? false,
-    executedBy: state?.executedBy ?? null,
-    hasLanded: state?.hasLanded ?? false,
-    lost: state?.lost ?? null,
-    committed: state?.committed ?? null,
-    pendingOn: state?.pendingOn.map(lineName) ?? [],
+    ...ofLine,
+    pendingOn: others.map(lineName),
     ...shown,
     leftoverWrites,
     proposedMemos: proposed.length,
-    approval: state?.approval ?? null,
     waiting,
   };
   if (status.operation !== null) return { ...status, next: toOperationSteps(status.operation, isUnmerged) };
   // git refuses to switch branches or commit now, and itself explains how to resolve the conflicts.
   if (isUnmerged) return { ...status, next: ['git status'] };
-  const next =
-    line === null ? toStart(project, head) : toNext(project, { ...status, others: state?.pendingOn ?? [] }, line);
+  const next = line === null ? toStart(project, head) : toNext(project, { ...status, others }, line);
   const elsewhere = waiting.filter((one) => one.line !== status.line || line?.found !== 'head');
   const shows = elsewhere.slice(0, 1).map(({ show }) => show);
   return { ...status, waiting: elsewhere, next: [...(await next), ...shows] };
@@ -175,36 +164,40 @@ async function findStatusLine(project: Project): Promise<Line | null> {
   }
 }
 
-type LineStatus = Pick<
-  Status,
-  | 'turn'
-  | 'plan'
-  | 'question'
-  | 'handedIn'
-  | 'verdict'
-  | 'outcome'
-  | 'notRun'
-  | 'startsOn'
-  | 'isInterrupted'
-  | 'executedBy'
-  | 'hasLanded'
-  | 'lost'
-  | 'committed'
-  | 'approval'
-> & { pendingOn: Line[] };
+/** `others` are the lines that `pendingOn` names. */
+type ReadLine = LineStatus & { others: Line[] };
 
-async function readLineStatus(project: Project, line: Line): Promise<LineStatus | null> {
-  const { store } = project.repository;
-  if (line.tip === null) return null;
-  const state = await readLine(store, line.tip, line.workspace ? { projectRoot: line.workspace.root } : {});
+/** The status of a line without a commit. */
+const nothingYet: ReadLine = {
+  turn: null,
+  plan: null,
+  question: null,
+  handedIn: null,
+  verdict: null,
+  outcome: null,
+  notRun: null,
+  startsOn: null,
+  isInterrupted: false,
+  executedBy: null,
+  hasLanded: false,
+  lost: null,
+  committed: null,
+  approval: null,
+  others: [],
+};
+
+async function readLineStatus(project: Project, line: Line & { tip: Oid }): Promise<ReadLine> {
+  const state = await readLine(
+    project.repository.store,
+    line.tip,
+    line.workspace ? { projectRoot: line.workspace.root } : {},
+  );
   const { latest, entry } = state;
   const nearest = await findNearestEntry(project, line.tip);
-  const plan = latest?.status === 'planned' ? latest.parsed : null;
-  const isLeft =
-    latest !== null &&
-    (await project.journals.list()).some(({ ref, turn }) => ref === line.ref && turn === latest?.turn);
-  const executedBy =
-    latest?.status === 'planned' ? await project.journals.holder({ ...line, turn: latest.turn }) : null;
+  const planned = latest?.status === 'planned' ? latest : null;
+  const parsed = planned?.parsed;
+  const executedBy = planned && (await project.journals.holder({ ...line, turn: planned.turn }));
+  const isOfLatest = (run: { ref: RefName; turn: TurnName }) => run.ref === line.ref && run.turn === latest?.turn;
   return {
     turn: latest && {
       turn: latest.turn,
@@ -212,28 +205,25 @@ async function readLineStatus(project: Project, line: Line): Promise<LineStatus 
       hasMessage: userMessages(latest.records).length > 0,
       isOfAgent: hasAgentPlan(latest.records),
     },
-    plan: plan && {
-      title: plan.plan.title,
-      actions: plan.plan.actions.length,
-      problems: await countProblems(project, line, plan),
-    },
+    plan: parsed
+      ? {
+          title: parsed.plan.title,
+          actions: parsed.plan.actions.length,
+          problems: await countProblems(project, line, parsed),
+        }
+      : null,
     question: userMessages(findAsked(state)?.records ?? []).at(-1) ?? null,
     handedIn: awaitsVerdict(state) ? { title: findPlanTitle(toText(latest?.plan ?? null)).title } : null,
-    verdict:
-      latest?.status === 'planned' ? lastWord(await readVerdicts(project, { ...state, turn: latest.turn })) : null,
+    verdict: planned && lastWord(await readVerdicts(project, { ...state, turn: planned.turn })),
     ...(latest?.report == null ? { outcome: null, notRun: null } : toOutcome(toText(latest.report), entry)),
     startsOn: nearest && (await readStartsOn(project, { ...nearest.entry, oid: line.tip })),
-    isInterrupted: isLeft && executedBy === null,
+    isInterrupted: executedBy === null && (await project.journals.list()).some(isOfLatest),
     executedBy,
-    hasLanded:
-      nearest !== null && (await hasLandedAsItStands(project, { oid: line.tip, session: line.session, nearest })),
+    hasLanded: nearest !== null && (await hasLandedAsItStands(project, { ...line, oid: line.tip, nearest })),
     lost: nearest && (await readLost(project, line.tip, nearest)),
     committed: await findCommit(project, { ...line, oid: line.tip }),
-    pendingOn: latest?.status === 'planned' ? [] : await findPending(project, line),
-    approval:
-      plan === null || latest === null
-        ? null
-        : await readMissingApproval(project, { session: line.session, tip: line.tip }, latest.turn),
+    others: planned === null ? await findPending(project, line) : [],
+    approval: parsed && planned ? await readMissingApproval(project, line, planned.turn) : null,
   };
 }
 
@@ -350,8 +340,7 @@ async function toNext(
   status: Omit<Status, 'next'> & { others: Line[] },
   line: Line,
 ): Promise<string[]> {
-  const { turn, plan, question, outcome, isInterrupted, executedBy, committed, leftoverWrites } = status;
-  const hasLanded = status.hasLanded || committed !== null;
+  const { turn, leftoverWrites } = status;
   if (line.found === 'detached') {
     const there = await findBranchAt(project, line);
     return [
@@ -366,36 +355,41 @@ async function toNext(
     return [...recover, ...(turn?.status === 'open' ? ['teddy write ask'] : []), 'teddy new <name>'];
   // When HEAD is not on a line, the user has to switch to one first.
   if (line.found === 'open') return Promise.all([line, ...status.others].map((one) => findWayTo(project, one)));
-  if (executedBy !== null) return ['teddy show', ...recover];
-  const asks = question === null ? ['teddy ask -m "..."'] : ['teddy ask', 'teddy ask --from <file>'];
-  if (!isInterrupted && plan !== null && plan.problems > 0)
-    return [
-      'teddy plan --instead -m "what to do instead"',
-      'teddy execute --replan 2',
-      ...asks,
-      'teddy show',
-      ...recover,
-    ];
-  if (isInterrupted) return ['teddy execute', 'teddy show', ...recover];
-  if (plan !== null && status.approval?.by === 'others' && status.approval.isOwn)
-    return ['teddy approve', 'teddy reject -m "what to do instead"', 'teddy show', ...recover];
-  // Only somebody else can approve it, so it has to reach them, and their approval has to arrive here.
-  if (plan !== null && status.approval?.by === 'others' && (await hasRemote(project)))
-    return ['teddy sync', ...asks, 'teddy show', ...recover];
-  if (plan !== null) return ['teddy execute', ...asks, 'teddy show', ...recover];
-  if (status.handedIn !== null)
-    return ['teddy approve', 'teddy reject -m "what to do instead"', 'teddy show', ...recover];
-  if (turn?.status === 'open' && turn.hasMessage && !turn.isOfAgent)
+  if (turn?.status === 'open' && turn.hasMessage && !turn.isOfAgent && !status.isInterrupted)
     return [...recover, 'teddy resume', 'teddy plan --from <file>'];
-  const plans = 'teddy plan -m "what you want"';
+  return [...((await toPlanSteps(project, status)) ?? (await toTurnSteps(project, status, line))), ...recover];
+}
+
+/** Returns null when no plan waits for anything. */
+async function toPlanSteps(project: Project, status: Omit<Status, 'next'>): Promise<string[] | null> {
+  const { plan, approval } = status;
+  if (status.executedBy !== null) return ['teddy show'];
+  if (status.isInterrupted) return ['teddy execute', 'teddy show'];
+  const asks = status.question === null ? ['teddy ask -m "..."'] : ['teddy ask', 'teddy ask --from <file>'];
+  if (plan !== null && plan.problems > 0)
+    return ['teddy plan --instead -m "what to do instead"', 'teddy execute --replan 2', ...asks, 'teddy show'];
+  const isMine = plan === null ? status.handedIn !== null : approval?.by === 'others' && approval.isOwn;
+  if (isMine) return ['teddy approve', 'teddy reject -m "what to do instead"', 'teddy show'];
+  if (plan === null) return null;
+  // Only somebody else can approve it, so it has to reach them, and their approval has to arrive here.
+  const isForOthers = approval?.by === 'others' && (await hasRemote(project));
+  return [isForOthers ? 'teddy sync' : 'teddy execute', ...asks, 'teddy show'];
+}
+
+async function toTurnSteps(
+  project: Project,
+  { turn, outcome, lost, committed, ...status }: Omit<Status, 'next'> & { others: Line[] },
+  line: Line,
+): Promise<string[]> {
+  const hasLanded = status.hasLanded || committed !== null;
   if (outcome !== null && outcome.status !== 'SKIPPED' && !hasLanded)
-    return ['teddy plan -m "what to do instead"', ...(outcome.canUndo ? ['teddy undo'] : []), 'teddy show', ...recover];
+    return ['teddy plan -m "what to do instead"', ...(outcome.canUndo ? ['teddy undo'] : []), 'teddy show'];
+  const plans = 'teddy plan -m "what you want"';
   const beside = await Promise.all(status.others.map((one) => findWayTo(project, one)));
-  if (status.lost !== null) return [status.lost.command, ...beside, plans, ...recover];
-  if (hasLanded)
-    return [...beside, ...(beside.length > 0 ? [] : [await toArchiveCommand(project, line)]), plans, ...recover];
-  if (turn === null || turn.status === 'open') return [plans, ...beside, ...recover];
-  return [plans, ...beside, ...(await toLanding(project, line)), ...recover];
+  if (lost !== null) return [lost.command, ...beside, plans];
+  if (hasLanded) return [...(beside.length > 0 ? beside : [await toArchiveCommand(project, line)]), plans];
+  const landing = turn === null || turn.status === 'open' ? [] : await toLanding(project, line);
+  return [plans, ...beside, ...landing];
 }
 
 /** The session's base branch may be gone or unknown. */
