@@ -11,12 +11,12 @@ import { withQuarantine } from '../line/quarantine.ts';
  */
 export async function findPullRequest(
   forge: Forge,
-  { head, from }: { head: Oid; from?: { repository: string; branch: string } },
+  { head, from }: { head: Oid; from: { repository: string; branch: string } | null },
 ): Promise<PullRequest | null> {
   const owner = from?.repository.split('/')[0];
-  const listed = await forge.listPullRequests(from === undefined ? undefined : `${owner}:${from.branch}`);
+  const listed = await forge.listPullRequests(from === null ? undefined : `${owner}:${from.branch}`);
   const found = listed.filter((one) => {
-    const isFrom = from === undefined || (one.repository === from.repository && one.branch === from.branch);
+    const isFrom = from === null || (one.repository === from.repository && one.branch === from.branch);
     return one.isOpen && one.head === head && isFrom;
   });
   if (found.length < 2) return found[0] ?? null;

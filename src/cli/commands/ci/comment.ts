@@ -3,7 +3,6 @@ import { openForge } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { Oid } from '../../../names.ts';
 import type { Project } from '../../../ports/project.ts';
-import type { Forge, PullRequest } from '../../../ports/web.ts';
 import type { CheckRun } from '../../../workflow/ci/pull-request.ts';
 import type { SignedReview } from '../../../workflow/review/review.ts';
 import { resolvePath, type CliContext } from '../../context.ts';
@@ -46,8 +45,16 @@ export class CiCommentCommand extends ChangeCommand {
     ],
   });
 
-  base = option('--base', { value: '<commit>', describe: 'The branch or commit that the change will be merged into.' });
-  head = option('--head', { value: '<commit>', describe: 'The branch or commit with the change. Default: HEAD.' });
+  base = option('--base', {
+    value: '<commit>',
+    describe: 'The branch or commit that the change will be merged into.',
+    excludes: ['--event'],
+  });
+  head = option('--head', {
+    value: '<commit>',
+    describe: 'The branch or commit with the change. Default: HEAD.',
+    excludes: ['--event'],
+  });
   event = option('--event', { value: '<file>', describe: 'The file with the `workflow_run` event.' });
   post = option('--post', { describe: 'Write the comment on GitHub instead of printing it.' });
   pageUrl = option('--page-url', { value: '<url>', describe: "Link to the session's page at this address." });
@@ -59,36 +66,38 @@ export class CiCommentCommand extends ChangeCommand {
   protected override trustsHead = () => 'always' as const;
 
   protected run(terminal: Terminal): Promise<number> {
-    this.refuseContradictions();
+    const { base = '', head: named = 'HEAD', event, pageUrl } = this;
+    if (event === undefined && this.base === undefined)
+      throw new TeddyError('USAGE', '`teddy ci comment` needs `--base` or `--event`.', 'Name one of them.');
+    if (pageUrl !== undefined && !/^https?:\/\//.test(URL.canParse(pageUrl) ? pageUrl : ''))
+      throw new TeddyError('USAGE', '`--page-url` is not a web address.', 'Begin it with `https://`.');
     return this.withProjectAndSignal(terminal, 'teddy ci comment', async (project, signal) => {
-      if (this.event === undefined) return this.commentOnRange(terminal, project, signal);
-      const { readCheckRun } = await import('../../../workflow/ci/pull-request.ts');
-      const run = readCheckRun(await readEventFile(this.context, this.event));
-      if (run === null) return this.skip(terminal, 'No pull request has started that run.');
-      const { findPullRequest, withPullRequest } = await import('../../../workflow/ci/pull-request.ts');
-      const forge = await openForge(this.context.env, signal);
-      const pull = await findPullRequest(forge, { head: run.head, from: run });
-      if (pull === null) return this.skip(terminal, 'No open pull request has this commit as its newest one.');
-      const place = { remote: this.remote ?? 'origin', pull, signal };
-      const done = await withPullRequest(project, place, async ({ base, head }) => {
-        const text = await this.renderChange(project, { base, head, run }, signal);
-        return this.deliver(terminal, { forge, pull, head, text });
-      });
-      return done ?? this.skip(terminal, `Pull request #${pull.number} has moved on.`);
+      const [{ requireCommit }, { findPullRequest, postComment, readCheckRun, withPullRequest }] = await Promise.all([
+        import('../../../workflow/line/find-recorded.ts'),
+        import('../../../workflow/ci/pull-request.ts'),
+      ]);
+      const run = event === undefined ? null : readCheckRun(await readEventFile(this.context, event));
+      if (event !== undefined && run === null) return this.skip(terminal, 'No pull request has started that run.');
+      const { store } = project.repository;
+      const head = run?.head ?? (await requireCommit(store, named, 'Name the commit: `--head <commit>`.'));
+      const forge = run !== null || this.post ? await openForge(this.context.env, signal) : null;
+      const pull = forge && (await findPullRequest(forge, { head, from: run }));
+      if (forge !== null && pull === null)
+        return this.skip(terminal, 'No open pull request has this commit as its newest one.');
+      const comment = async (range: { base: string; head: string }) => {
+        const text = await this.renderChange(project, { ...range, run }, signal);
+        if (this.post && forge !== null && pull !== null) return postComment(forge, { pull, head, text });
+        return { state: 'printed' as const, text };
+      };
+      const place = pull && { remote: this.remote ?? 'origin', pull, signal };
+      const isFetched = run !== null && place !== null;
+      const done = await (isFetched ? withPullRequest(project, place, comment) : comment({ base, head }));
+      if (done === null || done.state === 'outdated')
+        return this.skip(terminal, `Pull request #${pull?.number} has moved on.`);
+      if (this.json) this.printJson(terminal, 'ci-comment', { number: pull?.number ?? null, head, ...done });
+      else terminal.print(done.state === 'printed' ? done.text : `Comment ${done.state}: ${done.url}\n`);
+      return 0;
     });
-  }
-
-  private async commentOnRange(terminal: Terminal, project: Project, signal: AbortSignal): Promise<number> {
-    const { base = '', head: named = 'HEAD' } = this;
-    const { requireCommit } = await import('../../../workflow/line/find-recorded.ts');
-    const head = await requireCommit(project.repository.store, named, 'Name the commit: `--head <commit>`.');
-    const text = await this.renderChange(project, { base, head, run: null }, signal);
-    if (!this.post) return this.deliver(terminal, { forge: null, pull: null, head, text });
-    const { findPullRequest } = await import('../../../workflow/ci/pull-request.ts');
-    const forge = await openForge(this.context.env, signal);
-    const pull = await findPullRequest(forge, { head });
-    if (pull === null) return this.skip(terminal, 'No open pull request has this commit as its newest one.');
-    return this.deliver(terminal, { forge, pull, head, text });
   }
 
   private async renderChange(project: Project, { base, head, run }: Change, signal: AbortSignal): Promise<string> {
@@ -121,38 +130,10 @@ export class CiCommentCommand extends ChangeCommand {
     });
   }
 
-  private async deliver(
-    terminal: Terminal,
-    { forge, pull, head, text }: { forge: Forge | null; pull: PullRequest | null; head: Oid; text: string },
-  ): Promise<number> {
-    if (!this.post || forge === null || pull === null) {
-      if (this.json) this.printJson(terminal, 'ci-comment', { number: pull?.number ?? null, head, text });
-      else terminal.print(text);
-      return 0;
-    }
-    const { postComment } = await import('../../../workflow/ci/pull-request.ts');
-    const posted = await postComment(forge, { pull, head, text });
-    if (posted.state === 'outdated') return this.skip(terminal, `Pull request #${pull.number} has moved on.`);
-    if (this.json) this.printJson(terminal, 'ci-comment', { number: pull.number, head, ...posted });
-    else terminal.print(`Comment ${posted.state}: ${posted.url}\n`);
-    return 0;
-  }
-
   private skip(terminal: Terminal, reason: string): number {
     if (this.json) this.printJson(terminal, 'ci-comment', { number: null, state: 'skipped', reason });
     else terminal.print(`${reason} Nothing was written.\n`);
     return 0;
-  }
-
-  private refuseContradictions(): void {
-    const { base, head, event, pageUrl } = this;
-    const hint = 'Name either the event, or the base branch and the change.';
-    if (event === undefined && base === undefined)
-      throw new TeddyError('USAGE', '`teddy ci comment` needs `--base` or `--event`.', hint);
-    if (event !== undefined && (base !== undefined || head !== undefined))
-      throw new TeddyError('USAGE', '`--event` cannot be combined with `--base` or `--head`.', hint);
-    if (pageUrl !== undefined && !/^https?:\/\//.test(URL.canParse(pageUrl) ? pageUrl : ''))
-      throw new TeddyError('USAGE', '`--page-url` is not a web address.', 'Begin it with `https://`.');
   }
 }
 
