@@ -1,10 +1,11 @@
 /** A repository on GitHub, over its REST API. Only `ownName` needs GraphQL, because a job's token has no user in REST. */
 import { TeddyError } from '../../errors.ts';
-import { isOid, type Oid } from '../../names.ts';
+import { isOid } from '../../names.ts';
 import type { Forge, ForgeComment, PullRequest } from '../../ports/web.ts';
 import { request } from '../../web/request.ts';
 import type { Response } from '../../web/response.ts';
 import { errorReason } from '../../disk/system-error.ts';
+import { field, parseJson } from '../../session/text/parse-object.ts';
 
 export interface GithubOptions {
   /** The address of the REST API, and that of GraphQL. */
@@ -40,7 +41,7 @@ export function githubForge({ api, graphql, repository, token, signal }: GithubO
     }
     const text = await response.text();
     if (!response.ok) throw toRefusal(`${method} ${new URL(url).pathname}`, response, text);
-    return parseJson(text, url);
+    return parseJson(text);
   }
 
   const at = (path: string) => `${api}/repos/${repository}/${path}`;
@@ -50,7 +51,7 @@ export function githubForge({ api, graphql, repository, token, signal }: GithubO
     for (let page = 1; page <= maxPages; page += 1) {
       const url = `${at(path)}${path.includes('?') ? '&' : '?'}per_page=${perPage}&page=${page}`;
       const rows = await call('GET', url);
-      if (!Array.isArray(rows)) throw strangeAnswer(url);
+      if (!Array.isArray(rows)) throw strangeAnswer(`from ${url} is not a list`);
       all.push(...rows);
       if (rows.length < perPage) return all;
     }
@@ -65,8 +66,7 @@ export function githubForge({ api, graphql, repository, token, signal }: GithubO
     readPullRequest: async (number) => toPullRequest(await call('GET', at(`pulls/${number}`))),
     listComments: async (number) => (await listAll(`issues/${number}/comments`)).map(toComment),
     async ownName() {
-      const answer = await call('POST', graphql, { query: '{viewer{login}}' });
-      return textAt(answer, 'data', 'viewer', 'login');
+      return textAt(await call('POST', graphql, { query: '{viewer{login}}' }), 'data', 'viewer', 'login');
     },
     createComment: async (number, body) => toComment(await call('POST', at(`issues/${number}/comments`), { body })),
     updateComment: async (id, body) => toComment(await call('PATCH', at(`issues/comments/${id}`), { body })),
@@ -89,54 +89,43 @@ function adviseOn(status: number, headers: Response['headers']): string {
   return 'The token needs `pull-requests: write`. A pull request from a fork never gets it: write the comment from a `workflow_run` job.';
 }
 
-function parseJson(text: string, url: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw strangeAnswer(url);
-  }
-}
-
-function strangeAnswer(url: string): TeddyError {
+function strangeAnswer(fault: string): TeddyError {
   const hint = 'Check GITHUB_API_URL, GITHUB_GRAPHQL_URL and GITHUB_REPOSITORY.';
-  return new TeddyError('REMOTE_REFUSED', `The answer from ${url} is not what GitHub's API answers.`, hint);
+  return new TeddyError('REMOTE_REFUSED', `GitHub's answer ${fault}.`, hint);
 }
 
 function valueAt(value: unknown, ...names: string[]): unknown {
-  let found = value;
-  for (const name of names) found = (found as Record<string, unknown> | null | undefined)?.[name];
-  return found;
+  return names.reduce((found, name) => field(found, name), value);
 }
 
 function textAt(value: unknown, ...names: string[]): string {
   const found = valueAt(value, ...names);
   if (typeof found === 'string') return found;
-  const hint = 'Check GITHUB_API_URL and GITHUB_GRAPHQL_URL.';
-  throw new TeddyError('REMOTE_REFUSED', `GitHub's answer has no ${names.join('.')}.`, hint);
+  throw strangeAnswer(`has no ${names.join('.')}`);
 }
 
 function numberAt(value: unknown, name: string): number {
-  const found = valueAt(value, name);
+  const found = field(value, name);
   if (typeof found === 'number' && Number.isSafeInteger(found)) return found;
-  throw new TeddyError('REMOTE_REFUSED', `GitHub's answer has no ${name}.`, 'Check GITHUB_API_URL.');
+  throw strangeAnswer(`has no ${name}`);
 }
 
 function toPullRequest(value: unknown): PullRequest {
   const head = textAt(value, 'head', 'sha');
   const repository = valueAt(value, 'head', 'repo', 'full_name');
-  if (!isOid(head)) throw new TeddyError('REMOTE_REFUSED', "GitHub's answer has no commit.", 'Check GITHUB_API_URL.');
+  if (!isOid(head)) throw strangeAnswer('has no commit');
   return {
     number: numberAt(value, 'number'),
-    isOpen: valueAt(value, 'state') === 'open',
+    isOpen: field(value, 'state') === 'open',
     repository: typeof repository === 'string' ? repository : null,
     branch: textAt(value, 'head', 'ref'),
-    head: head as Oid,
+    head,
     base: textAt(value, 'base', 'ref'),
   };
 }
 
 function toComment(value: unknown): ForgeComment {
-  const [body, author] = [valueAt(value, 'body'), valueAt(value, 'user', 'login')];
+  const [body, author] = [field(value, 'body'), valueAt(value, 'user', 'login')];
   return {
     id: numberAt(value, 'id'),
     // The author's account may be gone.

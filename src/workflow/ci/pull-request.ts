@@ -3,6 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import { type Oid, type RefName, isOid } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Forge, ForgeComment, PullRequest } from '../../ports/web.ts';
+import { field, isObject, parseObject } from '../../session/text/parse-object.ts';
 import { withQuarantine } from '../line/quarantine.ts';
 
 /**
@@ -52,11 +53,6 @@ export function withPullRequest<Value>(
 /** Begins every comment, so that the next run finds it. */
 const mark = /^<!-- teddy ci comment ([0-9a-f]{40,64}) -->\n/;
 
-/** Returns the comment's text with the mark for this commit. */
-function markComment(head: Oid, text: string): string {
-  return `<!-- teddy ci comment ${head} -->\n${text}`;
-}
-
 export interface PostedComment {
   /** `outdated`: the pull request has moved on or is closed, and nothing was written. */
   state: 'created' | 'updated' | 'unchanged' | 'outdated';
@@ -71,7 +67,7 @@ export async function postComment(
   forge: Forge,
   { pull: { number }, head, text }: { pull: PullRequest; head: Oid; text: string },
 ): Promise<PostedComment> {
-  const body = markComment(head, text);
+  const body = `<!-- teddy ci comment ${head} -->\n${text}`;
   const name = await forge.ownName();
   const own = (await forge.listComments(number)).find((one) => isByOwner(one, name) && mark.test(one.body));
   // Read last: a run that has taken long would otherwise replace the comment on a commit that was pushed since.
@@ -102,11 +98,11 @@ export interface CheckRun {
  * itself has written. Throws USAGE.
  */
 export function readCheckRun(text: string): CheckRun | null {
-  const run = read(text)['workflow_run'] as Record<string, unknown> | undefined;
-  if (run === undefined || run === null) throw strangeEvent('workflow_run');
+  const run = field(read(text), 'workflow_run');
+  if (!isObject(run)) throw strangeEvent('workflow_run');
   if (run['event'] !== 'pull_request') return null;
-  const repository = (run['head_repository'] as Record<string, unknown> | null)?.['full_name'];
-  const [branch, head, conclusion] = [run['head_branch'], run['head_sha'], run['conclusion']];
+  const { head_branch: branch, head_sha: head, conclusion } = run;
+  const repository = field(run['head_repository'], 'full_name');
   const isNamed = typeof repository === 'string' && /^[\w.-]+\/[\w.-]+$/.test(repository);
   if (!isNamed || typeof branch !== 'string' || typeof head !== 'string' || !isOid(head))
     throw strangeEvent('workflow_run');
@@ -122,12 +118,8 @@ export function readPush(text: string): { base: Oid; head: Oid } | null {
 }
 
 function read(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
-  } catch {
-    // The next line reports it.
-  }
+  const event = parseObject(text);
+  if (event !== null) return event;
   throw new TeddyError('USAGE', 'The event file is not a JSON document.', 'Pass `--event "$GITHUB_EVENT_PATH"`.');
 }
 
