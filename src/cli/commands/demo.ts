@@ -1,6 +1,6 @@
 /** Plays a whole session in a temporary directory, so that people see what teddy does before they decide anything. */
 import { spawn } from 'node:child_process';
-import { cp, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -11,6 +11,7 @@ import { openBrowser } from '../ask/open-page.ts';
 import { option, TeddyCommand, type Terminal, usage, withInterrupt } from '../teddy-command.ts';
 import type { CliContext } from '../context.ts';
 
+/** A step of the story, which is in the package beside the answers that it plays. */
 interface Step {
   /** The explanation that the reader gets first. */
   say: string;
@@ -32,84 +33,6 @@ interface Stage {
   /** False when nothing is shown until the end. */
   isShown: boolean;
 }
-
-const recording = '--recording ../answers';
-
-const story: Step[] = [
-  {
-    say: 'A small project in a git repository. One of its tests fails.',
-    line: 'node --test --test-reporter=spec',
-    exitCode: 1,
-    maxLines: 6,
-  },
-  {
-    say: 'A session is a branch. It starts from where you are, and your files do not change.',
-    line: 'teddy new fix-ago',
-  },
-  {
-    say: 'The model sees the README and the files that you add, each with its tokens.',
-    line: 'teddy context add src test',
-  },
-  {
-    say: 'Say what you want. Your message and the answer, a plan, each become a commit.',
-    line: `teddy plan -m 'One of the tests fails. Find out why, and fix it.' ${recording}`,
-  },
-  {
-    say: 'Run it. -y approves every action; without -y, teddy asks about each. The report and the code change are one commit.',
-    line: 'teddy execute -y',
-  },
-  {
-    say: 'The second turn. Its plan also proposes a memo: a fact for all sessions, which you approve separately.',
-    line: `teddy plan -m 'Say weeks as well.' ${recording}`,
-    maxLines: 12,
-  },
-  { say: 'Run it, and take the memo.', line: 'teddy execute -y --memos=yes', maxLines: 8 },
-  {
-    say: 'Another attempt at turn 02, from the same code and the same context, on its own branch.',
-    line: `teddy branch 02 -m 'Say weeks as well, but let Intl.RelativeTimeFormat write the words.' ${recording}`,
-    maxLines: 12,
-  },
-  { say: 'Run that one too.', line: 'teddy execute -y', maxLines: 8 },
-  {
-    say: 'The branch continues with turn 03.',
-    line: `teddy plan -m 'One day ago should read "yesterday".' ${recording}`,
-    maxLines: 12,
-  },
-  {
-    say: 'This time an action fails. The rest is skipped, and the exit code is 1.',
-    line: 'teddy execute -y',
-    exitCode: 1,
-    maxLines: 18,
-  },
-  {
-    say: 'Its report is a file in the commit: pure YAML, for people and for programs.',
-    line: "grep -A 14 'index: 3' .teddy/sessions/*/03/report.md",
-  },
-  {
-    say: 'The next request contains that report, so the model knows about it.',
-    line: `teddy plan -m 'Read the report, and put it right.' ${recording}`,
-    maxLines: 15,
-  },
-  { say: 'Run it.', line: 'teddy execute -y', maxLines: 18 },
-  { say: 'The tests pass.', line: 'node --test --test-reporter=spec', maxLines: 6 },
-  { say: 'What teddy knows about all this ...', line: 'teddy list' },
-  {
-    say: '... is what git knows: one commit for each step. The branch starts where turn 02 began.',
-    line: "git log --graph --oneline --branches='teddy/2*' main",
-  },
-  {
-    say: 'A report commit contains both the outcome and the code change.',
-    line: 'git show --stat --format=medium HEAD',
-  },
-  {
-    say: 'The whole session as one page, which a browser can show without teddy and without the network.',
-    line: 'teddy export --html ../page.html',
-  },
-  {
-    say: 'Anyone who has the repository can check the page against it.',
-    line: 'teddy verify --page ../page.html',
-  },
-];
 
 export class DemoCommand extends TeddyCommand {
   static override usage = usage({
@@ -153,7 +76,9 @@ export class DemoCommand extends TeddyCommand {
     const { terminal, isShown } = stage;
     const startMs = performance.now();
     if (isShown) terminal.print(introduce(terminal, own));
-    await makeProject(stage, own, await findPackage(this.context.main));
+    const fixtures = join(await findPackage(this.context.main), 'fixtures', 'demo');
+    await makeProject(stage, own, fixtures);
+    const story = JSON.parse(await readFile(join(fixtures, 'story.json'), 'utf8')) as Step[];
     for (const step of story) await runStep(stage, step);
     const seconds = (performance.now() - startMs) / 1000;
     const page = pathToFileURL(join(own, 'page.html')).href;
@@ -208,8 +133,7 @@ function introduce(terminal: Terminal, own: string): string {
   return `${lines.join('\n')}\n`;
 }
 
-async function makeProject(stage: Stage, own: string, root: string): Promise<void> {
-  const fixtures = join(root, 'fixtures', 'demo');
+async function makeProject(stage: Stage, own: string, fixtures: string): Promise<void> {
   await mkdir(stage.directory);
   await cp(join(fixtures, 'project'), stage.directory, { recursive: true });
   await cp(join(fixtures, 'answers'), join(own, 'answers'), { recursive: true });
@@ -291,6 +215,6 @@ function listNext(directory: string, teddy: string): string[] {
   return [
     `cd ${toShellWord(directory)}`,
     `${teddy} why src/ago.js:15`,
-    `git switch -q -c my-attempt HEAD~3 && ${teddy} plan -m 'Put it right.' ${recording}`,
+    `git switch -q -c my-attempt HEAD~3 && ${teddy} plan -m 'Put it right.' --recording ../answers`,
   ];
 }
