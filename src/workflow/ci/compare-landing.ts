@@ -6,7 +6,7 @@ import { decodeEntry } from '../../session/entries/entry.ts';
 import { codeKinds } from '../../session/lines/line-order.ts';
 import { findLandings, type LandedFrom } from '../../session/lines/landing.ts';
 import { nameSome } from '../../session/text/name-some.ts';
-import { startsSession } from '../line/session-start.ts';
+import { findSessionStart } from '../line/session-start.ts';
 import { readSides, type LandingSides } from '../landing/landing.ts';
 import type { CheckedLanding } from './ci.ts';
 
@@ -46,13 +46,7 @@ function listBases(store: Store, { commit, earlier }: LandingFacts): FindBase[] 
   return [
     (tip, done) => mergeBase(tip, [...known, ...done]),
     (tip, done) => mergeBase(tip, done),
-    async (tip) => {
-      for await (const { commit: found } of store.firstParents(tip)) {
-        const entry = decodeEntry(found.message);
-        if (entry !== null && (await startsSession(store, entry, found))) return found.parents[0] ?? null;
-      }
-      return null;
-    },
+    async (tip) => (await findSessionStart(store, tip))?.parents[0] ?? null,
   ];
 }
 

@@ -8,8 +8,7 @@ import { findOtherTargets } from '../../session/lines/landing.ts';
 import { readBaseStart } from '../../session/lines/lines.ts';
 import { requireOwnStart } from '../line/own-start.ts';
 import { toLandCommand, type LandableLine, type LandRequest } from './landing.ts';
-import { decodeEntry } from '../../session/entries/entry.ts';
-import { startsSession } from '../line/session-start.ts';
+import { findSessionStart } from '../line/session-start.ts';
 
 export interface LandingTarget {
   ref: RefName;
@@ -27,21 +26,21 @@ export interface LandingTarget {
  */
 export async function chooseTarget(project: Project, line: LandableLine, request: LandRequest): Promise<LandingTarget> {
   const { onto, isDryRun = false } = request;
-  const started = await findStart(project, line.tip);
+  const { store } = project.repository;
+  const started = await findSessionStart(store, line.tip);
   const start = await readBaseStart(project, line.tip);
   const base = start?.branch ?? null;
   const name = onto?.replace(/^refs\/heads\//, '') ?? base;
   if (name === null) throw await toUnnamed(project, line, request);
   const ref = `refs/heads/${name}` as RefName;
   // Looks up the branch by its full name, so that git can never read the name as a revision.
-  const found = (await project.repository.store.listRefs('refs/heads/')).find((tip) => tip.ref === ref);
-  const { store } = project.repository;
+  const found = (await store.listRefs('refs/heads/')).find((tip) => tip.ref === ref);
   const current = found?.oid ?? null;
   await refuseLine(project, line, { ref, tip: current }, base);
   const { from } = request;
   if (from !== undefined && (current === null || (await store.isAncestor(current, from))))
     return { ref, tip: from, current, name: from === current ? name : (request.fromName ?? name) };
-  if (current === null && (name !== base || started?.isFirst !== true)) {
+  if (current === null && (name !== base || started?.parents.length !== 0)) {
     const agreed = onto === undefined || base === null ? null : await askToCreate(project, name, base, request);
     if (agreed !== null) return { ref, tip: agreed, current, name: base ?? name };
     throw await toUnknown(project, name, line, { request, isBase: onto === undefined && started !== null });
@@ -144,19 +143,4 @@ async function adviseBranch(
   if (branches.length === 0) return `${list}; name one with --onto.`;
   const ways = branches.map((onto) => `To land on ${onto}: \`${toLandCommand(line.name, request, { onto })}\`.`);
   return `${list}. ${ways.join(' ')}`;
-}
-
-/** The place where a line's session started. */
-interface SessionStart {
-  /** True when the repository had no commit yet. */
-  isFirst: boolean;
-}
-
-/** Returns null when a shallow clone lacks the start. */
-async function findStart({ repository: { store } }: Project, tip: Oid): Promise<SessionStart | null> {
-  for await (const { commit } of store.firstParents(tip)) {
-    const entry = decodeEntry(commit.message);
-    if (entry !== null && (await startsSession(store, entry, commit))) return { isFirst: commit.parents.length === 0 };
-  }
-  return null;
 }

@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Entry } from '../../session/entries/entry.ts';
+import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
 import { sessionDir, type Oid, type SessionId } from '../../names.ts';
 import { hasLandedAsItStands } from './find-open.ts';
 import { findNearestEntry } from '../../session/entries/nearest-entry.ts';
@@ -28,6 +28,13 @@ export function noStartError(name: string): TeddyError {
 /** Returns true if this commit's entry is a start, with nothing from its session before it. */
 export async function startsSession(store: Store, entry: Entry | null, { parents }: Commit): Promise<boolean> {
   return entry?.kind === 'start' && !(await holdsSession(store, parents[0] ?? null, entry.session));
+}
+
+/** Finds the commit that starts a line's session; null when a shallow clone lacks it. */
+export async function findSessionStart(store: Store, tip: Oid): Promise<Commit | null> {
+  for await (const { commit } of store.firstParents(tip))
+    if (await startsSession(store, decodeEntry(commit.message), commit)) return commit;
+  return null;
 }
 
 /** Returns true if the commit contains the session; false for null and for a commit missing from this clone. */
