@@ -1,4 +1,7 @@
-/** Decides from the URL alone whether teddy may fetch a page. The fetch itself checks the address behind the name. */
+/**
+ * Decides from a URL alone whether teddy may fetch the page, what to hide of it, and which forge it leads to. The fetch
+ * itself checks the address behind the name.
+ */
 import { isAddressHost, isPublicAddress } from './public-address.ts';
 
 type ParsedPageUrl = { url: string } | { problem: string };
@@ -40,4 +43,19 @@ export function hideCredentials(text: string): string {
     /\b([a-z][a-z0-9+.-]*:\/\/)([^\s/'":@]*:(?!\d+\/)[^\s'"]*|[^\s/'"]*)@/gi,
     (whole, scheme: string, user: string) => (/ssh/i.test(scheme) && !user.includes(':') ? whole : `${scheme}***@`),
   );
+}
+
+/**
+ * Reads the forge, the host and the repository from `https://host/owner/name.git`, `ssh://...` or
+ * `git@host:owner/name.git`. Returns null for a server that is neither GitHub nor GitLab.
+ */
+export function parseForge(url: string): { forge: 'github' | 'gitlab'; host: string; path: string } | null {
+  const [, named = '', path = ''] =
+    /^(?:https?|ssh|git):\/\/(?:[^@/]*@)?([^/:]+)(?::\d+)?\/(.+)$/.exec(url) ??
+    /^(?:[^@/:]+@)?([^/:]+):(?!\/)(.+)$/.exec(url) ??
+    [];
+  const host = named.toLowerCase();
+  const forge = /(?:^|\.)(github|gitlab)\./.exec(host)?.[1] as 'github' | 'gitlab' | undefined;
+  if (forge === undefined || !/^[\w./~-]+$/.test(path)) return null;
+  return { forge, host, path: path.replace(/\/+$/, '').replace(/\.git$/, '') };
 }

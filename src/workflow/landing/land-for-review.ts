@@ -5,6 +5,7 @@ import type { Project } from '../../ports/project.ts';
 import { isRefName, shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
 import { findLandings, mergeCommits } from '../../session/lines/landing.ts';
 import { readBaseBranch } from '../../session/lines/lines.ts';
+import { parseForge } from '../../session/masks/urls.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
 import { findLine } from '../line/find.ts';
 import { makeLocal } from '../line/own-start.ts';
@@ -118,7 +119,9 @@ async function chooseBranch(
   const { store } = project.repository;
   const here = new Map((await store.listRefs('refs/heads/')).map(({ ref, oid }) => [ref, oid]));
   const wanted = branch ?? `teddy-land/${session}`;
-  if (wanted === local || wanted === shortRef(base.ref)) throw toBase(wanted);
+  const anotherName = 'Name another one with `--pr=<branch>`, or omit the name: `teddy land --pr`.';
+  if (wanted === local || wanted === shortRef(base.ref))
+    throw toUsage(`${wanted} is the branch that the pull request asks to change.`, anotherName);
   const isOurs = async (tip: Oid) => (await findLandings(store, tip, base.tip)).some((one) => one.session === session);
   // After a squash merge, the branch adds nothing.
   const isSquashed = async (tip: Oid) =>
@@ -126,7 +129,7 @@ async function chooseBranch(
   for (let count = 1; ; count += 1) {
     const name = count === 1 ? wanted : `${wanted}-${count}`;
     const ref = `refs/heads/${name}` as RefName;
-    if (!isRefName(ref)) throw toBadName(wanted);
+    if (!isRefName(ref)) throw toUsage(`${JSON.stringify(wanted)} is not a name for a branch.`, anotherName);
     const current = here.get(ref) ?? null;
     const there = code.branches.get(ref) ?? null;
     if (there !== null) await code.fetch(ref);
@@ -138,31 +141,17 @@ async function chooseBranch(
     const isAhead = tip !== null && (current === null || (await store.isAncestor(current, tip)));
     if (tip !== null && isAhead && (await isOurs(tip)) && !(await isSquashed(tip)))
       return { ...place, from: tip, isOpen: true };
-    if (branch !== undefined) throw toTaken(name, remote.label);
+    if (branch !== undefined)
+      throw toUsage(
+        `${JSON.stringify(name)}, here or on ${remote.label}, has code that is not from this session, or was merged or rewritten.`,
+        anotherName,
+      );
     project.notices.info(`${name} was merged, was rewritten, or has other code, so it stays as it is.`);
   }
 }
 
-function toBase(name: string): TeddyError {
-  const message = `${name} is the branch that the pull request asks to change.`;
-  return new TeddyError(
-    'USAGE',
-    message,
-    'Name another one with `--pr=<branch>`, or omit the name: `teddy land --pr`.',
-  );
-}
-
-function toTaken(name: string, remote: string): TeddyError {
-  return new TeddyError(
-    'USAGE',
-    `${JSON.stringify(name)}, here or on ${remote}, has code that is not from this session, or was merged or rewritten.`,
-    'Name a new branch with `--pr=<branch>`, or let teddy choose: `teddy land --pr`.',
-  );
-}
-
-function toBadName(name: string): TeddyError {
-  const message = `${JSON.stringify(name)} is not a name for a branch.`;
-  return new TeddyError('USAGE', message, 'Use letters, digits, `-`, `_`, `.` and `/`, as in `--pr=add-login`.');
+function toUsage(message: string, hint: string): TeddyError {
+  return new TeddyError('USAGE', message, hint);
 }
 
 /** Returns null when the branch already has all of the line's code, as after a push that failed. */
@@ -200,16 +189,15 @@ export interface WayToOpen {
 
 /** Returns null for a remote that is not on GitHub or GitLab. */
 export function findWayToOpen({ url, base, branch, title, session }: PullRequest): WayToOpen | null {
-  const place = url === null ? null : parsePlace(url);
+  const place = url === null ? null : parseForge(url);
   if (place === null) return null;
-  const { host, path } = place;
-  if (/(?:^|\.)github\./.test(host))
+  const { forge, host, path } = place;
+  if (forge === 'github')
     return {
       program: 'gh',
       command: `teddy review ${session} | gh pr create --base ${toShellWord(base)} --head ${toShellWord(branch)} --title ${toShellWord(title)} --body-file -`,
       address: `https://${host}/${path}/compare/${toPath(base)}...${toPath(branch)}?expand=1`,
     };
-  if (!/(?:^|\.)gitlab\./.test(host)) return null;
   const query = new URLSearchParams({
     'merge_request[source_branch]': branch,
     'merge_request[target_branch]': base,
@@ -219,16 +207,6 @@ export function findWayToOpen({ url, base, branch, title, session }: PullRequest
     command: `glab mr create --target-branch ${toShellWord(base)} --source-branch ${toShellWord(branch)} --title ${toShellWord(title)} --description "$(teddy review ${session})"`,
     address: `https://${host}/${path}/-/merge_requests/new?${query.toString()}`,
   };
-}
-
-/** Reads the host and the repository from `https://host/owner/name.git`, `ssh://...` or `git@host:owner/name.git`. */
-function parsePlace(url: string): { host: string; path: string } | null {
-  const [, host, path] =
-    /^(?:https?|ssh|git):\/\/(?:[^@/]*@)?([^/:]+)(?::\d+)?\/(.+)$/.exec(url) ??
-    /^(?:[^@/:]+@)?([^/:]+):(?!\/)(.+)$/.exec(url) ??
-    [];
-  if (host === undefined || path === undefined || !/^[\w./~-]+$/.test(path)) return null;
-  return { host: host.toLowerCase(), path: path.replace(/\/+$/, '').replace(/\.git$/, '') };
 }
 
 function toPath(branch: string): string {

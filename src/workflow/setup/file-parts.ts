@@ -4,6 +4,7 @@ import type { Project } from '../../ports/project.ts';
 import type { FileChange, OwnText, Part, PartLook, SetupFile, SetupTools, Step } from '../../ports/setup.ts';
 import { decodeText } from '../../session/text/bytes.ts';
 import { findOriginal, toEditRecord } from '../../session/text/edit-record.ts';
+import { parseForge } from '../../session/masks/urls.ts';
 import type { RepoPath } from '../../names.ts';
 
 type FileProject = Pick<Project, 'repository' | 'filesOf' | 'hash' | 'setup'>;
@@ -86,8 +87,9 @@ export function ciPart(project: FileProject, tools: FileTools): Part {
   return filePart(project, 'ci', async (toItem) => {
     const url = await project.repository.store.setting('remote.origin.url');
     if (url === undefined) return 'There is no remote `origin`: docs/ci.md describes the check for any system.';
-    const forge = findForge(url);
-    if (forge === null) return 'docs/ci.md describes the check for other systems than that of the remote `origin`.';
+    const forge = parseForge(url)?.forge;
+    if (forge === undefined)
+      return 'docs/ci.md describes the check for other systems than that of the remote `origin`.';
     const [items, after]: [Item[], string[]] = [[], []];
     for (const [source, target] of ciFiles[forge] ?? []) {
       const text = await tools.readPackageFile(source).catch((error: unknown) => {
@@ -103,12 +105,6 @@ export function ciPart(project: FileProject, tools: FileTools): Part {
     }
     return [{ does: 'Verify sessions in pull requests', undoes: 'Remove the check of pull requests', items, after }];
   });
-}
-
-/** Returns null for a server that is neither GitHub nor GitLab. */
-function findForge(url: string): string | null {
-  const [, host = ''] = /^(?:[a-z+]+:\/\/)?(?:[^@/]*@)?([^:/]+)[:/]/i.exec(url) ?? [];
-  return /(?:^|\.)(github|gitlab)\./i.exec(host)?.[1]?.toLowerCase() ?? null;
 }
 
 /** A file that is teddy's as a whole, until somebody changes it. */
