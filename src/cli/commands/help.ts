@@ -9,46 +9,13 @@ import { columnFor, helpWidth, toPhrase, toRow, withParameters } from '../comman
 import { wrap } from '../render/cut-to-width.ts';
 import { openHere, parameters, TeddyCommand, type Terminal, terminalNotices, usage } from '../teddy-command.ts';
 
-type Rows = [usage: string, text: string][];
-
-/** `teddy --help`: the commands of the first week. Everything else is in `teddy help all`. */
-const firstCommands: [heading: string, rows: Rows][] = [
-  [
-    'The core loop',
-    [
-      ['teddy new <name>', 'start a session and switch to its branch'],
-      ['teddy plan -m <message>', 'say what you want; the answer is a plan'],
-      ['teddy execute', 'run the plan; asks before each action'],
-      ['teddy land', 'commit its code to the branch it began on'],
-    ],
-  ],
-  [
-    'Look',
-    [
-      ['teddy status', 'show where you are, and what to do next; `teddy` alone does the same'],
-      ['teddy list', 'list all sessions, newest first'],
-      ['teddy show [turn]', 'show a turn: message, plan, outcome and diff'],
-      ['teddy view', "open a session's live page in a browser"],
-      ['teddy why <file>:<line>', 'show who asked for this line, and why'],
-    ],
-  ],
-  [
-    'Go on',
-    [
-      ['teddy chat', 'talk with the model, which can use tools with your approval'],
-      ['teddy undo [turn]', "undo a turn's code changes, as one more step"],
-      ['teddy push', 'send a session to a remote'],
-    ],
-  ],
-  [
-    'Set up',
-    [
-      ['teddy demo', 'watch a whole session in a temporary directory; no key, no network'],
-      ['teddy init', 'set up what all sessions in a repository share'],
-      ['teddy capture install', 'record Claude Code, Codex and other agents as sessions'],
-    ],
-  ],
-];
+/** `teddy --help`: the commands of the first week, by their paths. Everything else is in `teddy help all`. */
+const firstCommands = {
+  'The core loop': ['new', 'plan', 'execute', 'land'],
+  Look: ['status', 'list', 'show', 'view', 'why'],
+  'Go on': ['chat', 'undo', 'push'],
+  'Set up': ['demo', 'init', 'capture install'],
+};
 
 /** The title of each group, and a note printed after its commands. */
 const groups: Record<string, { title: string; note?: string }> = {
@@ -82,8 +49,6 @@ const groups: Record<string, { title: string; note?: string }> = {
     note: 'They name the session and turn in your own commits, verify pushes, and report where you are in a session. `teddy doctor` reports which are installed.',
   },
 };
-
-const coreLoop = ['new', 'plan', 'execute', 'land'].map((name) => `teddy ${name}`);
 
 export class HelpCommand extends TeddyCommand {
   static override usage = usage({
@@ -138,7 +103,7 @@ interface HelpSource {
  */
 export async function findHelp(words: readonly string[], source: HelpSource): Promise<string | null> {
   const name = words.join(' ');
-  if (name === '' || name === 'help') return renderSummary(source.width);
+  if (name === '' || name === 'help') return renderSummary(await source.listCommands(), source.width);
   if (name === 'all') return renderAll(await source.listCommands(), source.width);
   if (name === 'topics') return renderTopics(source);
   return (await findGroupHelp(words, source)) ?? findPage(name, source);
@@ -153,36 +118,26 @@ export async function findGroupHelp(
   const group = Object.hasOwn(groups, name) ? groups[name] : undefined;
   if (group === undefined) return null;
   const pages = (await listCommands()).filter((page) => page.group === name);
-  const core = coreLoop.flatMap((path) => pages.find((page) => page.path === path) ?? []);
+  const core = pick(pages, firstCommands['The core loop']);
   const others = pages.filter((page) => !core.includes(page));
-  const column = columnFor(pages.map(withParameters), width);
   const headingOf = ({ category = '' }: CommandPage) => category.trim();
-  const categories = [...new Set(others.map(headingOf))];
-  const parts = categories.map((one) => [one, others.filter((page) => headingOf(page) === one)] as const);
-  const all = core.length === 0 ? parts : ([['The core loop', core], ...parts] as const);
+  const headings = [...new Set(others.map(headingOf))];
+  const lists: Lists = headings.map((one) => [one, others.filter((page) => headingOf(page) === one)]);
+  if (core.length > 0) lists.unshift(['The core loop', core]);
   return toText(
     wrap(`teddy ${name}: ${group.title}`, width),
-    ...all.map(([heading, rows]) => [
-      ...(all.length > 1 ? [heading] : []),
-      ...rows.flatMap((page) => renderRow(page, width, column)),
-    ]),
+    ...renderLists(lists.length > 1 ? lists : [['', pages]], width),
     group.note === undefined ? [] : wrap(group.note, width),
     wrap(`\`teddy help ${name === 'session' ? '' : `${name} `}<command>\` explains a command.`, width),
   );
 }
 
-function renderSummary(width: number): string {
+function renderSummary(pages: readonly CommandPage[], width: number): string {
   const names = Object.keys(groups).join(', ');
-  const column = columnFor(
-    firstCommands.flatMap(([, rows]) => rows.map(([name]) => name)),
-    width,
-  );
+  const lists = Object.entries(firstCommands).map(([heading, paths]) => [heading, pick(pages, paths)] as const);
   return toText(
     wrap('teddy: work with an AI on a code base, one commit for every step', width),
-    ...firstCommands.map(([heading, rows]) => [
-      heading,
-      ...rows.flatMap(([name, text]) => toRow(name, text, width, column)),
-    ]),
+    ...renderLists(lists, width),
     [
       ...wrap('`teddy help <command>` explains a command, and `teddy help all` lists every command.', width),
       ...wrap(`\`teddy help <group>\` lists a group's commands: ${names}.`, width),
@@ -193,19 +148,30 @@ function renderSummary(width: number): string {
 }
 
 function renderAll(pages: readonly CommandPage[], width: number): string {
-  const column = columnFor(pages.map(withParameters), width);
-  const ofGroup = (name: string) =>
-    pages.filter(({ group }) => group === name).flatMap((page) => renderRow(page, width, column));
+  const ofGroup = (name: string) => pages.filter(({ group }) => group === name);
+  const lists = Object.entries(groups).map(([name, { title }]) => [`${name}: ${title}`, ofGroup(name)] as const);
   return toText(
     wrap('Every command', width),
-    ...Object.entries(groups).map(([name, { title }]) => [...wrap(`${name}: ${title}`, width), ...ofGroup(name)]),
-    ['Others', ...ofGroup('')],
+    ...renderLists([...lists, ['Others', ofGroup('')]], width),
     wrap('`teddy help <command>` explains a command.', width),
   );
 }
 
-function renderRow(page: CommandPage, width: number, column: number): string[] {
-  return toRow(withParameters(page), toPhrase(page.description ?? ''), width, column);
+function pick(pages: readonly CommandPage[], paths: readonly string[]): CommandPage[] {
+  return paths.flatMap((path) => pages.find((page) => page.path === `teddy ${path}`) ?? []);
+}
+
+/** An empty heading is left out. */
+type Lists = (readonly [heading: string, pages: readonly CommandPage[]])[];
+
+/** Renders each list as a block; their texts stand in the same column. */
+function renderLists(lists: Readonly<Lists>, width: number): string[][] {
+  const column = columnFor(
+    lists.flatMap(([, pages]) => pages.map(withParameters)),
+    width,
+  );
+  const toLines = (page: CommandPage) => toRow(withParameters(page), toPhrase(page.description ?? ''), width, column);
+  return lists.map(([heading, pages]) => [...(heading === '' ? [] : wrap(heading, width)), ...pages.flatMap(toLines)]);
 }
 
 /** Joins blocks of lines with an empty line between them. */
