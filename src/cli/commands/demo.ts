@@ -1,6 +1,6 @@
 /** Plays a whole session in a temporary directory, so that people see what teddy does before they decide anything. */
 import { spawn } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -13,8 +13,8 @@ import type { CliContext } from '../context.ts';
 
 /** A step of the story, which is in the package beside the answers that it plays. */
 interface Step {
-  /** The explanation that the reader gets first. */
-  say: string;
+  /** The explanation that the reader gets first; a step without one is not shown. */
+  say?: string;
   /** One line for `sh`; `teddy` in it is this executable. */
   line: string;
   /** 0 if not given. */
@@ -77,7 +77,8 @@ export class DemoCommand extends TeddyCommand {
     const startMs = performance.now();
     if (isShown) terminal.print(introduce(terminal, own));
     const fixtures = join(await findPackage(this.context.main), 'fixtures', 'demo');
-    await makeProject(stage, own, fixtures);
+    await cp(join(fixtures, 'project'), stage.directory, { recursive: true });
+    await cp(join(fixtures, 'answers'), join(own, 'answers'), { recursive: true });
     const story = JSON.parse(await readFile(join(fixtures, 'story.json'), 'utf8')) as Step[];
     for (const step of story) await runStep(stage, step);
     const seconds = (performance.now() - startMs) / 1000;
@@ -133,22 +134,10 @@ function introduce(terminal: Terminal, own: string): string {
   return `${lines.join('\n')}\n`;
 }
 
-async function makeProject(stage: Stage, own: string, fixtures: string): Promise<void> {
-  await mkdir(stage.directory);
-  await cp(join(fixtures, 'project'), stage.directory, { recursive: true });
-  await cp(join(fixtures, 'answers'), join(own, 'answers'), { recursive: true });
-  const quiet = { ...stage, isShown: false };
-  const commands = [
-    'git init --quiet --template= -b main',
-    "git config user.name 'Demo' && git config user.email demo@example.org",
-    "git add . && git commit --quiet -m 'Say how long ago something was'",
-  ];
-  for (const line of commands) await runStep(quiet, { say: '', line });
-}
-
 /** Throws ACTION_FAILED if the line ends with an exit code that the step does not expect. */
 async function runStep(stage: Stage, { say, line, exitCode: expected = 0, maxLines }: Step): Promise<void> {
-  const { terminal, isShown } = stage;
+  const { terminal } = stage;
+  const isShown = stage.isShown && say !== undefined;
   // Keeps the styles of git and teddy, which have made all other control characters visible.
   const show = (text: string) => void (isShown && terminal.context.stdout.write(text));
   show(`\n${say}\n${terminal.style('bold', `$ ${line}`)}\n`);
