@@ -48,7 +48,11 @@ export class CiVerifyCommand extends ChangeCommand {
     value: '<commit>',
     describe: 'The branch or commit that the change will be merged into.',
   });
-  head = option('--head', { value: '<commit>', describe: 'The branch or commit with the change. Default: HEAD.' });
+  head = option('--head', {
+    value: '<commit>',
+    describe: 'The branch or commit with the change. Default: HEAD.',
+    requires: ['--base'],
+  });
   runCommands = option('--run-commands', {
     describe: "Also run the plans' commands, in a temporary repository.",
   });
@@ -92,12 +96,6 @@ export class CiVerifyCommand extends ChangeCommand {
   }
 
   private refuseContradictions(): void {
-    if (this.base === undefined && this.head !== undefined)
-      throw new TeddyError(
-        'USAGE',
-        '`--head` needs `--base`.',
-        'Name the branch that the change will be merged into with `--base`.',
-      );
     if (this.base !== undefined && this.targets.length > 0)
       throw new TeddyError('USAGE', '`--base` cannot be combined with a name.', 'Omit one of them.');
     for (const target of this.targets)
@@ -117,18 +115,20 @@ export class CiVerifyCommand extends ChangeCommand {
     const { makePageFile } = await import('../../../workflow/page/page-file.ts');
     const made = await makePageFile(project, target.split('..').at(-1), version).catch(nullIfDamaged);
     if (made === null) return;
-    const place = { cwd: this.context.cwd(), force: true };
-    const file = await openExportFile(join(directory, `${made.page.source.session}.html`), place);
-    await file.put(inOnePiece(made.bytes));
+    await this.write(directory, `${made.page.source.session}.html`, made.bytes);
   }
 
   private async writeJunit(directory: string, { replayed }: CheckedChange): Promise<void> {
     const { renderReplayJunit } = await import('../../render/replay-junit.ts');
     for (const { result } of replayed) {
       const name = result.line.replaceAll(/[^A-Za-z0-9.-]+/g, '-').replace(/-$/, '');
-      const file = await openExportFile(join(directory, `${name}.xml`), { cwd: this.context.cwd(), force: true });
-      await file.put(inOnePiece(renderReplayJunit([result])));
+      await this.write(directory, `${name}.xml`, renderReplayJunit([result]));
     }
+  }
+
+  private async write(directory: string, name: string, content: Uint8Array | string): Promise<void> {
+    const file = await openExportFile(join(directory, name), { cwd: this.context.cwd(), force: true });
+    await file.put(inOnePiece(content));
   }
 }
 
