@@ -6,10 +6,7 @@ const apart = '&#8203;';
 
 /** Renders one line as text in a paragraph, a table cell or a heading. */
 export function escapeMarkdown(text: string): string {
-  const line = toVisible(text)
-    .replace(/[\n\t]+/g, ' ')
-    .trim();
-  return splitReferences(line, (rest) =>
+  return splitReferences(toLine(text).trim(), (rest) =>
     rest
       .replace(/[\\`*_[\]|~$#=]/g, '\\$&')
       .replace(/^([-+]|\d{1,9}[.)])/, (mark) => `${mark.slice(0, -1)}\\${mark.slice(-1)}`),
@@ -18,12 +15,11 @@ export function escapeMarkdown(text: string): string {
 
 /** Renders one line between HTML tags. */
 export function escapeHtml(text: string): string {
-  return splitReferences(
-    toVisible(text)
-      .replace(/[\n\t]+/g, ' ')
-      .trim(),
-    (rest) => rest,
-  );
+  return splitReferences(toLine(text).trim(), (rest) => rest);
+}
+
+function toLine(text: string): string {
+  return toVisible(text).replace(/[\n\t]+/g, ' ');
 }
 
 /**
@@ -56,7 +52,7 @@ export function quoteMarkdown(text: string): string {
 
 /** Renders one line as code, in which no character is special. */
 export function toCode(text: string): string {
-  const line = toVisible(text).replace(/[\n\t]+/g, ' ');
+  const line = toLine(text);
   const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
   const pad = line === '' || /^[` ]|[` ]$/.test(line) ? ' ' : '';
