@@ -40,7 +40,7 @@ export function withPullRequest<Value>(
     const { refs } = await project.repository.remotes.list(remote, names, { signal });
     const [head, base] = names.map((name) => refs.find(({ ref }) => ref === name)?.oid);
     if (base === undefined)
-      throw new TeddyError('UNKNOWN_BRANCH', `${remote} has no branch ${pull.base}.`, 'Name another: `--remote`.');
+      throw new TeddyError('UNKNOWN_BRANCH', `${remote} has no branch ${pull.base}.`, 'Push it there.');
     if (head !== pull.head) return null;
     const wanted = names.map((from, at) => ({ from, to: toRef(at) }));
     await project.repository.remotes.fetch(remote, wanted, { signal });

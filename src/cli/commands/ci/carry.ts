@@ -14,7 +14,7 @@ export class CiCarryCommand extends TeddyCommand {
       entries were merged, and those of squashes. A squash is recognized by its branch, or by the pull request in its
       subject, as in \`Add it (#7)\`: merging that branch has to give exactly the squash.
 
-      It archives the branches of these sessions on the remote, under refs/teddy/archive/, so that deleting them loses
+      It archives the branches of these sessions on origin, under refs/teddy/archive/, so that deleting them loses
       nothing. For each squash, it adds the line \`Teddy-Landed-From: <session>@<commit>\` to the commit's note in
       refs/notes/teddy, by the rule \`cat_sort_uniq\`; if somebody else is faster, it starts again from their notes, up
       to ten times.
@@ -45,7 +45,6 @@ export class CiCarryCommand extends TeddyCommand {
     excludes: ['--event'],
   });
   event = option('--event', { value: '<file>', describe: 'The file with the `push` event.' });
-  remote = option('--remote', { value: '<remote>', describe: 'The remote with the sessions. Default: origin.' });
 
   protected override trustsHead = () => 'always' as const;
 
@@ -54,7 +53,7 @@ export class CiCarryCommand extends TeddyCommand {
       const range = await this.readRange();
       if (range === null) return this.show(terminal, null);
       const { carrySessions } = await import('../../../workflow/ci/carry.ts');
-      return this.show(terminal, await carrySessions(project, { range, remote: this.remote ?? 'origin', signal }));
+      return this.show(terminal, await carrySessions(project, { range, remote: 'origin', signal }));
     });
   }
 

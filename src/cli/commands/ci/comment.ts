@@ -33,7 +33,7 @@ export class CiCommentCommand extends ChangeCommand {
       It reads GITHUB_REPOSITORY and GITHUB_TOKEN, and GITHUB_API_URL and GITHUB_GRAPHQL_URL if they are set.
 
       With --event, the change comes from a \`workflow_run\` event, whose workflow may have checked a fork's pull
-      request: teddy fetches the pull request and its base branch from the remote as data, into any repository, also an
+      request: teddy fetches the pull request and its base branch from origin as data, into any repository, also an
       empty bare one. It checks out nothing, runs nothing of the change and reads nothing that its run has written.
 
       Exit codes: 0 done, whatever the check found; 1 git failed, or refuses what the pull request contains; 2 wrong
@@ -58,10 +58,6 @@ export class CiCommentCommand extends ChangeCommand {
   event = option('--event', { value: '<file>', describe: 'The file with the `workflow_run` event.' });
   post = option('--post', { describe: 'Write the comment on GitHub instead of printing it.' });
   pageUrl = option('--page-url', { value: '<url>', describe: "Link to the session's page at this address." });
-  remote = option('--remote', {
-    value: '<remote>',
-    describe: 'The remote from which --event fetches. Default: origin.',
-  });
 
   protected override trustsHead = () => 'always' as const;
 
@@ -89,7 +85,7 @@ export class CiCommentCommand extends ChangeCommand {
         if (this.post && forge !== null && pull !== null) return postComment(forge, { pull, head, text });
         return { state: 'printed' as const, text };
       };
-      const place = pull && { remote: this.remote ?? 'origin', pull, signal };
+      const place = pull && { remote: 'origin', pull, signal };
       const isFetched = run !== null && place !== null;
       const done = await (isFetched ? withPullRequest(project, place, comment) : comment({ base, head }));
       if (done === null || done.state === 'outdated')
