@@ -31,7 +31,7 @@ export async function chooseTarget(project: Project, line: LandableLine, request
   const start = await readBaseStart(project, line.tip);
   const base = start?.branch ?? null;
   const name = onto?.replace(/^refs\/heads\//, '') ?? base;
-  if (name === null) throw await toUnnamed(project, line, request);
+  if (name === null) throw await toUnknown(project, null, line, { request, isBase: false });
   const ref = `refs/heads/${name}` as RefName;
   // Looks up the branch by its full name, so that git can never read the name as a revision.
   const found = (await store.listRefs('refs/heads/')).find((tip) => tip.ref === ref);
@@ -100,47 +100,29 @@ function toUsage(message: string): TeddyError {
   return new TeddyError('USAGE', message, 'Name a branch in the project with --onto: `git branch` lists them.');
 }
 
-async function toUnnamed(project: Project, line: LandableLine, request: LandRequest): Promise<TeddyError> {
-  const message = `teddy does not know which branch ${line.name} started from.`;
-  return new TeddyError('UNKNOWN_BRANCH', message, await adviseBranch(project, line, null, request));
-}
-
+/** A null name means that the line does not name its base branch. */
 async function toUnknown(
   project: Project,
-  name: string,
+  name: string | null,
   line: LandableLine,
   { request, isBase }: { request: LandRequest; isBase: boolean },
 ): Promise<TeddyError> {
-  return new TeddyError(
-    'UNKNOWN_BRANCH',
-    isBase
-      ? `The branch ${JSON.stringify(name)}, which ${line.name} started from, does not exist here.`
-      : `There is no local branch ${JSON.stringify(name)}.`,
-    `${isBase ? '' : await adviseCreating(project, line, name)}${await adviseBranch(project, line, name, request)}`,
-  );
-}
-
-/** Returns the command that creates the branch; empty when the base branch is not here, or a remote has the branch. */
-async function adviseCreating(project: Project, line: LandableLine, name: string): Promise<string> {
-  const base = (await readBaseStart(project, line.tip))?.branch;
-  if (base === undefined || !isRefName(`refs/heads/${name}`)) return '';
-  if ((await project.repository.store.resolve(`refs/heads/${base}`)) === null) return '';
-  if ((await findOtherTargets(project, line, name)).remote !== null) return '';
-  return `To create it: \`git branch ${toShellWord(name)} ${toShellWord(base)}\`, then land again. `;
-}
-
-/** Returns the command that creates the branch if a remote has it, otherwise the command that lands on the default branch. */
-async function adviseBranch(
-  project: Project,
-  line: LandableLine,
-  name: string | null,
-  request: LandRequest,
-): Promise<string> {
+  const message =
+    name === null
+      ? `teddy does not know which branch ${line.name} started from.`
+      : isBase
+        ? `The branch ${JSON.stringify(name)}, which ${line.name} started from, does not exist here.`
+        : `There is no local branch ${JSON.stringify(name)}.`;
   const { remote, branches } = await findOtherTargets(project, line, name);
-  if (name !== null && remote !== null)
-    return `A remote has it: create it with \`git branch ${toShellWord(name)} ${toShellWord(remote)}\`, then land again.`;
+  const others = branches.map((onto) => `To land on ${onto}: \`${toLandCommand(line.name, request, { onto })}\`.`);
   const list = '`git branch` lists the branches';
-  if (branches.length === 0) return `${list}; name one with --onto.`;
-  const ways = branches.map((onto) => `To land on ${onto}: \`${toLandCommand(line.name, request, { onto })}\`.`);
-  return `${list}. ${ways.join(' ')}`;
+  const usual = others.length === 0 ? `${list}; name one with --onto.` : `${list}. ${others.join(' ')}`;
+  const toCreating = (from: string) =>
+    `\`git branch ${toShellWord(name ?? '')} ${toShellWord(from)}\`, then land again.`;
+  if (name !== null && remote !== null)
+    return new TeddyError('UNKNOWN_BRANCH', message, `A remote has it: create it with ${toCreating(remote)}`);
+  const base = name === null || isBase ? undefined : (await readBaseStart(project, line.tip))?.branch;
+  const isHere = base !== undefined && (await project.repository.store.resolve(`refs/heads/${base}`)) !== null;
+  const creating = isHere && isRefName(`refs/heads/${name}`) ? `To create it: ${toCreating(base)} ` : '';
+  return new TeddyError('UNKNOWN_BRANCH', message, creating + usual);
 }

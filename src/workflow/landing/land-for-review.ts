@@ -92,8 +92,6 @@ interface LandingBranch {
   ref: RefName;
   /** The commit to land on. */
   from: Oid;
-  /** The local branch's tip; null when there is no such branch. */
-  current: Oid | null;
   /** True when the branch has an earlier landing of the session that is not merged yet. */
   isOpen: boolean;
 }
@@ -134,7 +132,7 @@ async function chooseBranch(
     const there = code.branches.get(ref) ?? null;
     if (there !== null) await code.fetch(ref);
     const tips = [current, there].filter((tip) => tip !== null);
-    const place = { ref, from: base.tip, current, isOpen: false };
+    const place = { ref, from: base.tip, isOpen: false };
     if ((await Promise.all(tips.map((tip) => store.isAncestor(tip, base.tip)))).every((one) => one)) return place;
     // Somebody may have added to the pull request's branch.
     const tip = there === null || (current !== null && (await store.isAncestor(there, current))) ? current : there;
