@@ -35,7 +35,11 @@ describe('teddy resume --with', () => {
     expect(stderr).not.toContain('claude --resume');
     expect(await readFile(path ?? '', 'utf8')).toContain('It is done.');
     await rm(path ?? '');
+    // With -s, HEAD stays where it is.
+    await project.repo.git('switch', '--quiet', 'main');
     const shown = JSON.parse((await open('-s', 'add-login:01', '--with', 'codex', '--json')).stdout) as { id: string };
+    expect(await project.repo.git('branch', '--show-current')).toBe('main');
+    await project.repo.git('switch', '--quiet', '-');
     expect(shown).toMatchObject({
       schema: 'teddy.session-open/1',
       agent: 'codex',
