@@ -218,6 +218,16 @@ describe('a Claude Code log', () => {
     ]);
   });
 
+  test('says nothing of what the program adds to a request, such as CLAUDE.md, and what MCP servers say of themselves', () => {
+    const added = ['instructions', 'mcp_instructions_delta', 'opened_file_in_ide', 'output_style'].map((type, at) => ({
+      ...line('attachment', `a${at}`, '1', null),
+      attachment: { type },
+    }));
+    const { reader, steps } = read([user('1', null), ...added, answer('2', 'a3')]);
+    expect(reader.unknown()).toEqual([]);
+    expect(inShort(steps)).toEqual(['0 message: user say 1', '0 reply: assistant answer 2']);
+  });
+
   test('is read from the start if a line needs something before the checkpoint', () => {
     const lines = toLines(
       [user('1', null), answer('2', '1'), system('3', '2', 'turn_duration'), user('4', '3')]

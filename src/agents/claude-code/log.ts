@@ -28,6 +28,12 @@ const attachments = setOf(
   'file directory edited_text_file nested_memory todo todo_reminder task_reminder diagnostics',
   'date deferred_tools_delta deferred_tools_record environment model prompt_snapshot',
   'remote_session_change session_context total_tokens_reminder',
+  'instructions mcp_instructions_delta mcp_dropped_tools_delta mcp_resource language context_efficiency',
+  'output_style output_style_instructions output_token_usage token_usage budget_usd date_change',
+  'opened_file_in_ide selected_lines_in_ide at_mention_reference already_read_file edited_image_file',
+  'compact_file_reference pdf_reference plan_file_reference inlined_image_paths read_truncation_notice',
+  'invoked_skills dynamic_skill skill_mention agent_mention command_permissions ultrathink_effort',
+  'auto_mode auto_mode_exit sandbox_instructions relevant_memories memory_update',
 );
 
 const systemLines = setOf('compact_boundary stop_hook_summary turn_duration local_command informational api_error');
