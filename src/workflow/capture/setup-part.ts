@@ -16,8 +16,8 @@ export function capturePart(project: CapturedProject, setup: AgentSetup, records
     const added = agents.filter((agent) => !isHooked(agent)).map(({ name }) => name);
     await records.write(recordKey, { agents: [...new Set([...(await readAdded()), ...added])] });
     const outcomes = await installCapture(project, setup, agents, gate);
-    for (const { title, hooks, trusted } of await setup.list())
-      if (hooks === 'installed' && trusted === false)
+    for (const { name, title, hooks, trusted } of await setup.list())
+      if (hooks === 'installed' && trusted === false && agents.some((agent) => agent.name === name))
         tell(`${title} runs the hooks only after you trust them: start it, and answer \`/hooks\` once.`);
     throwFirst(outcomes, tell);
   };
@@ -42,7 +42,11 @@ export function capturePart(project: CapturedProject, setup: AgentSetup, records
       if (changes.length === 0) return gates;
       const does = `Capture ${titlesOf(found)}`;
       const [next] = gates;
-      return [{ does, changes, carryOut: (tell) => install(found, tell), ...(next && { next }) }];
+      const carryOut = async (tell: Tell) => {
+        await install(found, tell);
+        tell('Go on working as before: `teddy list` shows what is captured.');
+      };
+      return [{ does, changes, carryOut, ...(next && { next }) }];
     },
     async planRemoval() {
       const [agents, added] = [await setup.list(), await readAdded()];

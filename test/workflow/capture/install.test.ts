@@ -206,7 +206,11 @@ describe('as a part of teddy init', () => {
 
   test('it captures the agents that are found, and takes away what it has added', async () => {
     expect(await part().look()).toMatchObject({ state: 'missing' });
-    await apply();
+    agents = agents.map((agent) => ({ ...agent, trusted: agent.name === 'codex' ? false : null }));
+    expect(await apply()).toEqual([
+      expect.stringMatching(/^Codex runs the hooks only after you trust them/),
+      'Go on working as before: `teddy list` shows what is captured.',
+    ]);
     expect(agents.map(({ hooks }) => hooks)).toEqual(['installed', 'installed', 'missing']);
     expect(await part().look()).toEqual({ state: 'set-up', why: null });
     expect(await part().planSetUp()).toEqual([]);
@@ -226,15 +230,18 @@ describe('as a part of teddy init', () => {
   });
 
   test('the gate needs a yes of its own', async () => {
-    agents = agents.map((agent) => ({ ...agent, canGate: agent.name === 'claude-code' }));
-    const gated: unknown[] = [];
+    await install('codex');
+    agents = agents.map((agent) => ({ ...agent, canGate: agent.name === 'claude-code', trusted: false }));
+    const [gated, told]: [unknown[], string[]] = [[], []];
     const watched: AgentSetup = { ...setup, install: (name, gate) => (gated.push(gate), setup.install(name, gate)) };
     const [step] = await capturePart(project, watched, project.setup).planSetUp();
     const gate = typeof step === 'object' ? step.next : undefined;
     if (gate === undefined) throw new Error('There is no gate.');
     expect(gate).toMatchObject({ isExtra: true, does: 'Make plans in Claude Code wait until somebody approves them' });
-    await gate.carryOut(() => undefined);
+    await gate.carryOut((sentence) => told.push(sentence));
     expect(gated).toEqual([true]);
+    // Codex has no gate, so it has nothing to trust here.
+    expect(told).toEqual([expect.stringContaining('Claude Code')]);
   });
 
   test('a file that is in the way is reported, the others are done, and doing it again completes it', async () => {
