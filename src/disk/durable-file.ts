@@ -18,9 +18,17 @@ export async function writeDurably(path: string, bytes: Uint8Array | string, mod
   }
 }
 
-/** Replaces a file so that a crash leaves either the old content or the new content. `path` has one writer at a time. */
-export async function replaceDurably(path: string, bytes: Uint8Array | string, mode: number): Promise<void> {
-  const temporary = `${path}.tmp`;
+/** The name that `replaceDurably` gives to a file until it is complete. */
+export function temporaryOf(path: string): string {
+  return `${path}.tmp`;
+}
+
+/**
+ * Replaces a file so that a crash leaves either the old content or the new content. `path` has one writer at a time.
+ * Without a mode, the file has the user's default permissions.
+ */
+export async function replaceDurably(path: string, bytes: Uint8Array | string, mode?: number): Promise<void> {
+  const temporary = temporaryOf(path);
   // A failed attempt, or a killed writer, may have left a temporary file.
   await removeFile(temporary);
   await writeDurably(temporary, bytes, mode);

@@ -23,7 +23,7 @@ export function gitHooks(options: HooksOptions): Hooks {
     locate: () => locate(options),
     read: readHook,
     keep: keepHook,
-    install: installHook,
+    install: (path, script) => installHook(path, script, options.layout),
     async putBack(path, kept) {
       if (kept === null) await removeFile(path);
       else await rename(kept, path);
@@ -138,9 +138,13 @@ async function copyHook(path: string, as: string, mode: number): Promise<void> {
   await rename(temporary, as);
 }
 
-async function installHook(path: string, script: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  const temporary = temporaryBeside(path);
+/** A crash leaves nothing in the repository's own directory of hooks: what is left in teddy's own is removed later. */
+async function installHook(path: string, script: string, layout: RepositoryLayout): Promise<void> {
+  const isOwn = dirname(path) === ownDirOf(layout);
+  const scratch = join(layout.commonDir, 'teddy');
+  for (const dir of [dirname(path), ...(isOwn ? [scratch] : [])]) await mkdir(dir, { recursive: true });
+  const name = `file-${process.pid}-${randomBytes(6).toString('hex')}`;
+  const temporary = isOwn ? join(scratch, name) : temporaryBeside(path);
   try {
     await writeDurably(temporary, script, 0o755);
     await rename(temporary, path);

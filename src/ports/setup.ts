@@ -65,6 +65,8 @@ export interface SetupFile {
   /** Replaces the file atomically, and keeps its mode. */
   write(bytes: Uint8Array): Promise<void>;
   remove(): Promise<void>;
+  /** Removes what an interrupted `write` has left beside the file. */
+  clear(): Promise<void>;
 }
 
 /** teddy's own text in a file, whose other content belongs to others. */

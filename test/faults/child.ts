@@ -7,6 +7,7 @@ import { openProject } from '../../src/app.ts';
 import { TeddyError } from '../../src/errors.ts';
 import { chatOperations } from './child-chat.ts';
 import { lineOperations } from './child-lines.ts';
+import { setupOperations } from './child-setup.ts';
 import { sharingOperations } from './child-sharing.ts';
 import { writeOperations } from './child-writes.ts';
 import type { ChildOperation } from './child-task.ts';
@@ -19,6 +20,7 @@ const operations: Record<string, ChildOperation> = {
   ...chatOperations,
   ...writeOperations,
   ...sharingOperations,
+  ...setupOperations,
 };
 
 async function run(): Promise<void> {

@@ -34,7 +34,7 @@ export type SceneName =
   | 'killed';
 
 export interface Scene {
-  name: SceneName | WriteSceneName | ChatSceneName | SyncSceneName | 'drain';
+  name: SceneName | WriteSceneName | ChatSceneName | SyncSceneName | 'drain' | 'init' | 'init-remove';
   /** The child program's operation. */
   operation: string;
   template: string;

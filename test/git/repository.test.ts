@@ -302,6 +302,8 @@ test("the marked block appears once, at the end where it wins, with the user's l
   await writeFile(file, `${mine}`, 'latin1');
   await install();
   expect(await readFile(file, 'latin1')).toBe(`${mine}\n${block}`);
+  await look(repo.root, {}, (repository) => repository.removeAttributes());
+  expect(await readFile(file, 'latin1')).toBe(mine);
   await writeFile(file, `${block}* text=auto eol=crlf\n`, 'latin1');
   await install();
   expect(await readFile(file, 'latin1')).toBe(`* text=auto eol=crlf\n${block}`);

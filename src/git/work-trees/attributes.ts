@@ -23,7 +23,8 @@ export async function installAttributes(commonDir: string): Promise<void> {
   if (isWhole(text)) return;
   const others = removeBlocks(text);
   const gap = others === '' || others.endsWith('\n') ? '' : '\n';
-  await replaceFile(path, Buffer.from(`${others}${gap}${block}`, 'latin1'));
+  if (gap !== '') await write(commonDir, unendedPath(commonDir), others);
+  await write(commonDir, path, `${others}${gap}${block}`);
 }
 
 /** Removes teddy's block, and the file when nothing else is in it. */
@@ -31,8 +32,22 @@ export async function removeAttributes(commonDir: string): Promise<void> {
   const path = attributesPath(commonDir);
   const text = await readAttributes(path);
   const others = removeBlocks(text);
-  if (others === text) return;
-  await (others === '' ? removeFile(path) : replaceFile(path, Buffer.from(others, 'latin1')));
+  const unended = await readAttributes(unendedPath(commonDir));
+  if (others !== text) {
+    const left = others === `${unended}\n` ? unended : others;
+    await (left === '' ? removeFile(path) : write(commonDir, path, left));
+  }
+  await removeFile(unendedPath(commonDir));
+}
+
+/** The user's lines, if the last of them had no newline, so that removing the block restores the file byte for byte. */
+function unendedPath(commonDir: string): string {
+  return join(commonDir, 'teddy', 'attributes.before');
+}
+
+/** A crash leaves nothing beside the file. */
+function write(commonDir: string, path: string, text: string): Promise<void> {
+  return replaceFile(path, Buffer.from(text, 'latin1'), join(commonDir, 'teddy'));
 }
 
 /** Returns true if the block exists but is not as teddy wrote it. A clone has no block until teddy first writes one. */

@@ -2,7 +2,6 @@
 import { mkdir, readFile, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { homeOf, type Agent } from '../../agents/agent.ts';
-import { removeFile } from '../../disk/replace-file.ts';
 import { errorCode, errorReason } from '../../disk/system-error.ts';
 import { TeddyError } from '../../errors.ts';
 import { agentNames, agents, type AgentName } from '../../agents/agents.ts';
@@ -23,7 +22,7 @@ import {
   stateOfHooks,
   type HookSpec,
 } from './hook-settings.ts';
-import { isReadOnly, isThere, readIfThere, resolveLink, writeUserFile as write } from './user-file.ts';
+import { isReadOnly, isThere, readIfThere, removeUserFile, resolveLink, writeUserFile as write } from './user-file.ts';
 
 type Environment = Record<string, string | undefined>;
 
@@ -66,7 +65,7 @@ export function agentSetup(options: SetupOptions): AgentSetup {
     },
     async removeScript() {
       const { path } = await readScript(options);
-      await removeFile(path);
+      await removeUserFile(path);
       for (const dir of [join(dirname(path), 'installed'), dirname(path)]) await rmdir(dir).catch(() => undefined);
     },
     install: (name, gate) => install(find(name), options, gate),
@@ -183,8 +182,9 @@ async function install(agent: OwnFile, options: SetupOptions, wanted?: boolean):
   if (now === null ? before !== null : before === null || !now.equals(before)) return install(agent, options, wanted);
   const record = { path: agent.path, ...toEditRecord(original, after, sha256) };
   await write(recordOf(agent, options), JSON.stringify(record), 0o600);
-  await write(target, after, before === null ? null : (await stat(target)).mode & 0o777);
+  // The hooks come last: once they are there, nothing is missing.
   await writeCompanions(agent);
+  await write(target, after, before === null ? null : (await stat(target)).mode & 0o777);
   return true;
 }
 
@@ -210,15 +210,27 @@ async function planUninstall(
 
 async function uninstall(agent: OwnFile, options: SetupOptions): Promise<UninstallOutcome> {
   const planned = await planUninstall(agent, options);
-  if (planned === null) return 'missing';
+  if (planned === null) {
+    await clearInterrupted(agent, options);
+    return 'missing';
+  }
   const { target, after, isExact } = planned;
   if (after === null) {
-    await removeFile(target);
+    await removeUserFile(target);
     if (agent.hooks.entry === undefined) await rmdir(dirname(target)).catch(() => undefined);
   } else await write(target, after, (await stat(target)).mode & 0o777);
   await removeBeside(agent);
-  await removeFile(recordOf(agent, options));
+  await removeUserFile(recordOf(agent, options));
   return isExact ? 'restored' : 'removed';
+}
+
+/** Removes what an installation, or a removal, has left that ended before its hooks, or after them. */
+async function clearInterrupted(agent: OwnFile, options: SetupOptions): Promise<void> {
+  const record = recordOf(agent, options);
+  if (!(await isThere(record))) return removeUserFile(`${record}.tmp`);
+  await removeUserFile(`${await resolveLink(agent.path)}.tmp`);
+  await removeBeside(agent);
+  await removeUserFile(record);
 }
 
 async function toOriginal(now: Buffer | null, record: string): Promise<{ bytes: Uint8Array | null } | null> {
@@ -229,18 +241,29 @@ async function toOriginal(now: Buffer | null, record: string): Promise<{ bytes: 
 /** Writes nothing when one of the `unless` files exists, because that file belongs to the user. */
 async function writeCompanions({ homePath, hooks: { beside } }: OwnFile): Promise<void> {
   if (beside === undefined) return;
-  if ((await Promise.all(beside.unless.map((name) => isThere(join(homePath, name))))).includes(true)) return;
+  const read = async (name: string) => (await readIfThere(join(homePath, name)))?.toString('utf8');
+  const files = Object.entries(beside.files);
+  // An interrupted installation may have written the first of them.
+  const begun = (await Promise.all(files.map(async ([name, content]) => (await read(name)) === content))).includes(
+    true,
+  );
+  const others = beside.unless.filter(
+    (name) => !begun || !(Object.hasOwn(beside.files, name) || name === beside.directory),
+  );
+  if ((await Promise.all(others.map((name) => isThere(join(homePath, name))))).includes(true)) return;
+  for (const [name, content] of files)
+    if (((await read(name)) ?? content) === content) await write(join(homePath, name), content, null);
   await mkdir(join(homePath, beside.directory), { recursive: true });
-  for (const [name, content] of Object.entries(beside.files)) await write(join(homePath, name), content, null);
 }
 
 async function removeBeside({ homePath, hooks: { beside } }: OwnFile): Promise<void> {
   if (beside === undefined) return;
   for (const [name, content] of Object.entries(beside.files)) {
-    if ((await readIfThere(join(homePath, name)))?.toString('utf8') !== content) return;
+    if (((await readIfThere(join(homePath, name)))?.toString('utf8') ?? content) !== content) return;
   }
-  for (const name of Object.keys(beside.files)) await removeFile(join(homePath, name));
+  // Without the files, an interrupted removal would have left a directory that could be the user's.
   await rmdir(join(homePath, beside.directory)).catch(() => undefined);
+  for (const name of Object.keys(beside.files)) await removeUserFile(join(homePath, name));
 }
 
 const scriptPath = (env: Environment) => join(dataHome(env), 'agent-hook');

@@ -1,8 +1,8 @@
 /** A file in the user's own configuration, which may be a link, and which other programs read and write. */
 import { chmod, lstat, mkdir, readFile, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { removeFile, replaceFile } from '../../disk/replace-file.ts';
-import { replaceDurably } from '../../disk/durable-file.ts';
+import { removeFile } from '../../disk/replace-file.ts';
+import { replaceDurably, temporaryOf } from '../../disk/durable-file.ts';
 import { errorCode, errorReason, nullIfGone } from '../../disk/system-error.ts';
 import { TeddyError } from '../../errors.ts';
 import type { SetupFile } from '../../ports/setup.ts';
@@ -22,6 +22,7 @@ export function userFile(path: string): SetupFile {
       await writeUserFile(target, bytes, found === null ? null : found.mode & 0o777);
     },
     remove: async () => removeFile(await resolveLink(path)),
+    clear: async () => removeFile(temporaryOf(await resolveLink(path))),
   };
 }
 
@@ -55,12 +56,17 @@ export async function resolveLink(path: string): Promise<string> {
 export async function writeUserFile(path: string, content: Uint8Array | string, mode: number | null): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true });
-    if (mode === null) return await replaceFile(path, content);
-    await replaceDurably(path, content, mode);
-    await chmod(path, mode);
+    await replaceDurably(path, content, mode ?? undefined);
+    if (mode !== null) await chmod(path, mode);
   } catch (error) {
     if (error instanceof TeddyError || errorCode(error) === null) throw error;
     const message = `${path} could not be written: ${errorReason(error)}.`;
     throw new TeddyError('WRITE_FAILED', message, `Check the permissions of ${dirname(path)}.`, { cause: error });
   }
+}
+
+/** Removes the file, and what an interrupted write has left beside it. */
+export async function removeUserFile(path: string): Promise<void> {
+  await removeFile(temporaryOf(path));
+  await removeFile(path);
 }

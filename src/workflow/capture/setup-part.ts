@@ -51,15 +51,17 @@ export function capturePart(project: CapturedProject, setup: AgentSetup, records
     async planRemoval() {
       const [agents, added] = [await setup.list(), await readAdded()];
       const isOn = (await project.spool.look()).exists || (await project.settings.find('capture')).value === 'true';
-      const mine = agents.filter((agent) => isHooked(agent) && added.includes(agent.name));
-      if (!isOn && mine.length === 0) return [];
+      const noted = agents.filter((agent) => added.includes(agent.name));
+      const mine = noted.filter(isHooked);
+      if (!isOn && noted.length === 0) return [];
       const others = agents.filter((agent) => isHooked(agent) && !added.includes(agent.name));
       const changes = await preview(setup, mine, false);
       if (isOn) changes.push({ what: 'unsets teddy.capture' });
       const carryOut = async (tell: Tell) => {
         const { kept } = await stopCapture(project);
         if (kept !== null) tell(`Hook calls that teddy has not read yet are kept in ${kept}.`);
-        throwFirst(await uninstallHooksOf(setup, mine), tell);
+        // The note comes before the hooks: an interrupted command may have left something without them.
+        throwFirst(await uninstallHooksOf(setup, noted), tell);
         await records.remove(recordKey);
         if (mine.length > 0) tell('If you capture other repositories, run `teddy capture install` there again.');
       };

@@ -136,6 +136,7 @@ export async function uninstallHooks(
   if (place.kind === 'shared' && !shared && hooks.some(isToRemove)) throw toShared(place, 'removed');
   const done = [];
   for (const hook of hooks) {
+    if (place.kind !== 'shared' || shared) await dropSecondName(project.repository.hooks, hook);
     const removed = isToRemove(hook);
     if (removed) await project.repository.hooks.putBack(hook.path, hook.before);
     done.push({ ...hook, removed, restored: removed && hook.before !== null });
@@ -151,6 +152,17 @@ export async function uninstallHooks(
  */
 function isToRemove({ state, before }: ListedHook): boolean {
   return state === 'installed' || state === 'outdated' || (state === 'missing' && before !== null);
+}
+
+/** A killed installation may have given the user's hook its second name, and not replaced it. */
+async function isKeptTwice(hooks: Hooks, { path, state, before }: ListedHook): Promise<boolean> {
+  if (state !== 'foreign' || before === null) return false;
+  const text = (await hooks.read(path))?.text ?? null;
+  return text !== null && (await hooks.read(before))?.text === text;
+}
+
+async function dropSecondName(hooks: Hooks, hook: ListedHook): Promise<void> {
+  if (hook.before !== null && (await isKeptTwice(hooks, hook))) await hooks.putBack(hook.before, null);
 }
 
 export function hooksPart(project: HookedProject, source: HookSource): Part {
@@ -198,9 +210,12 @@ export function hooksPart(project: HookedProject, source: HookSource): Part {
     async planRemoval() {
       const changes: FileChange[] = [];
       const notes: string[] = [];
-      for (const { path, state, before: kept } of (await listHooks(project, source)).hooks) {
+      for (const hook of (await listHooks(project, source)).hooks) {
+        const { path, state, before: kept } = hook;
         if (state === 'edited' || state === 'called')
           notes.push(`${path} stays: remove teddy's lines from it by hand.`);
+        if (kept !== null && (await isKeptTwice(project.repository.hooks, hook)))
+          changes.push({ path: kept, before: await toBytes(kept), after: null });
         if (state !== 'installed' && state !== 'outdated') continue;
         changes.push({ path, before: await toBytes(path), after: kept === null ? null : await toBytes(kept) });
       }

@@ -167,15 +167,17 @@ function filePart(project: FileProject, name: Part['name'], decide: Decide): Par
       const plan: (Step | string)[] = [];
       for (const { undoes, items } of typeof decisions === 'string' ? [] : decisions) {
         const changes: FileChange[] = [];
+        let isLeft = false;
         for (const item of items) {
           const change = await planRemoving(project, item);
+          isLeft ||= await wasInterrupted(project, item);
           if (change === 'kept') plan.push(`${item.file.path} stays, because it has been changed since.`);
           else if (change !== null) changes.push(change);
         }
         const carryOut = async () => {
           for (const item of items) await remove(project, item);
         };
-        if (changes.length > 0) plan.push({ does: undoes, changes, carryOut });
+        if (changes.length > 0 || isLeft) plan.push({ does: undoes, changes, carryOut });
       }
       return plan;
     },
@@ -240,14 +242,21 @@ async function add(project: FileProject, item: Item): Promise<void> {
   const rest = text === null || own.find(text).state === 'missing' ? text : own.remove(text);
   const original = known === null ? (rest === null ? null : new TextEncoder().encode(rest)) : known.bytes;
   await project.setup.write(key, { ...toEditRecord(original, after, project.hash) });
+  await file.clear();
   await file.write(after);
 }
 
 async function remove(project: FileProject, item: Item): Promise<void> {
   const change = await planRemoving(project, item);
-  if (change === null || change === 'kept') return;
-  await (change.after === null ? item.file.remove() : item.file.write(change.after));
+  if (change === 'kept' || (change === null && !(await wasInterrupted(project, item)))) return;
+  await item.file.clear();
+  if (change !== null) await (change.after === null ? item.file.remove() : item.file.write(change.after));
   await project.setup.remove(item.key);
+}
+
+/** Returns true if a note says how to restore a file in which nothing is teddy's: it was about to be written, or is restored. */
+async function wasInterrupted(project: FileProject, item: Item): Promise<boolean> {
+  return (await planRemoving(project, item)) === null && (await project.setup.read(item.key)) !== null;
 }
 
 /** Returns null when there is nothing to remove; `kept` for a text that the user has changed. */
@@ -285,5 +294,6 @@ function projectFile({ filesOf }: FileProject, root: string, path: RepoPath): Se
     },
     write: (bytes) => files.install(path, bytes),
     remove: () => files.remove(path),
+    clear: () => files.removeLeftovers(path),
   };
 }

@@ -10,7 +10,8 @@ import {
   type SetupTools,
   type Step,
 } from '../../ports/setup.ts';
-import { globalRef } from '../../names.ts';
+import { globalRef, type Oid } from '../../names.ts';
+import type { Store } from '../../ports/git.ts';
 import { nearestName } from '../../session/text/name-some.ts';
 import { initProject } from '../line/global-branch.ts';
 import { moveRefs } from '../line/move-refs.ts';
@@ -118,41 +119,54 @@ export function globalPart(project: Project): Part {
   const { repository, setup } = project;
   const { store } = repository;
   const findTip = () => store.resolve(globalRef);
+  /** Its note has no tip until everything is done. */
+  const wasInterrupted = async () => (await setup.read('global'))?.['tip'] === null;
   return {
     name: 'global',
-    look: async () => ({ state: (await findTip()) === null ? 'missing' : 'set-up', why: null }),
+    async look() {
+      const state = (await findTip()) === null ? 'missing' : (await wasInterrupted()) ? 'partly' : 'set-up';
+      return { state, why: state === 'partly' ? '`teddy init` was interrupted there.' : null };
+    },
     async planSetUp() {
-      if ((await findTip()) !== null) return [];
+      if ((await findTip()) !== null && !(await wasInterrupted())) return [];
       const changes = [
         { what: 'creates the branch teddy/global' },
         { what: 'protects session files in .git/info/attributes' },
       ];
       const carryOut = async () => {
-        if ((await initProject(project)) !== null) await setup.write('global', { tip: await findTip() });
+        if ((await findTip()) === null) await setup.write('global', { tip: null });
+        const isMade = (await initProject(project)) !== null || (await wasInterrupted());
+        if (isMade) await setup.write('global', { tip: await findTip() });
       };
       return [{ does: 'Prepare what all sessions share', changes, carryOut }];
     },
     async planRemoval() {
       const tip = await findTip();
-      if (tip === null) return [];
+      const note = await setup.read('global');
+      if (tip === null && note === null) return [];
       const all = await store.listRefs('refs/heads/teddy/', 'refs/teddy/');
       if (all.some(({ ref }) => ref !== globalRef)) return ['teddy/global stays, because there are sessions.'];
       const isOpen = (await repository.workTrees()).some(({ ref }) => ref === globalRef);
-      if (isOpen || (await setup.read('global'))?.['tip'] !== tip)
-        return ['teddy/global stays, because it has content or is checked out.'];
+      // An interrupted command has noted no tip; content would be a second commit.
+      const isOurs = tip === null || note?.['tip'] === tip || (note?.['tip'] === null && (await isFirst(store, tip)));
+      if (isOpen || !isOurs) return ['teddy/global stays, because it has content or is checked out.'];
       const changes = [
         { what: 'removes the branch teddy/global' },
         { what: "removes teddy's lines from .git/info/attributes" },
       ];
       const carryOut = async () => {
-        const moves = [{ ref: globalRef, old: tip, new: null }];
-        if (!(await moveRefs(project, moves, 'init --remove', { drops: true }))) return;
+        const moves = tip === null ? [] : [{ ref: globalRef, old: tip, new: null }];
+        if (tip !== null && !(await moveRefs(project, moves, 'init --remove', { drops: true }))) return;
         await repository.removeAttributes();
         await setup.remove('global');
       };
       return [{ does: 'Remove what all sessions share', changes, carryOut }];
     },
   };
+}
+
+async function isFirst(store: Store, commit: Oid): Promise<boolean> {
+  return (await store.readCommit(commit)).parents.length === 0;
 }
 
 /** The provider and the model that teddy asks. */
@@ -164,6 +178,11 @@ export function modelPart(project: Project, tools: Pick<SetupTools, 'findModels'
     if (bad !== undefined)
       return { state: 'partly', why: `teddy.${bad.name} cannot be used: ${bad.problem} (${bad.origin}).` };
     const set = found.filter(({ value }) => value !== null).map(({ name, value }) => `teddy.${name} is ${value}`);
+    // The settings are noted before the first of them is changed.
+    const noted = Object.keys((await setup.read('model')) ?? {});
+    const unset = found.filter(({ name, value }) => value === null && noted.includes(`teddy.${name}`));
+    if (set.length > 0 && unset.length > 0)
+      return { state: 'partly', why: `teddy.${unset[0]?.name} is not set, because \`teddy init\` was interrupted.` };
     return set.length > 0 ? { state: 'set-up', why: `${set.join(', ')}.` } : { state: 'missing', why: null };
   };
   const change = async (values: Record<string, string | null>) => {

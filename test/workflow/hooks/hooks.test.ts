@@ -165,7 +165,12 @@ describe('installing', () => {
     await install();
     project.hooked.files.delete(`${dir}/pre-push`);
     await uninstall();
-    expect([...project.hooked.files]).toEqual([[`${dir}/pre-push`, { text: own, isExecutable: true }]]);
+    const only = [[`${dir}/pre-push`, { text: own, isExecutable: true }]];
+    expect([...project.hooked.files]).toEqual(only);
+    // The installation was interrupted in between.
+    project.hooked.files.set(before, { text: own, isExecutable: true });
+    await uninstall();
+    expect([...project.hooked.files]).toEqual(only);
   });
 
   test('and uninstalling touch hooks shared with other repositories only if that is requested', async () => {

@@ -23,9 +23,12 @@ let tools: SetupTools;
 let codex: Uint8Array | null;
 let packaged: Map<string, string>;
 
+/** Whether leftovers beside the user's file were removed. */
+let isCleared: boolean;
+
 beforeEach(async () => {
   project = await memoryProject();
-  codex = null;
+  [codex, isCleared] = [null, false];
   packaged = new Map([
     ['hooks/agents/skill/SKILL.md', '# teddy\n'],
     ['fixtures/ci/teddy.yml', 'on: pull_request\nuse: https://example.org/x.tgz\n'],
@@ -46,6 +49,7 @@ beforeEach(async () => {
           read: async () => codex,
           write: async (bytes) => void (codex = bytes),
           remove: async () => void (codex = null),
+          clear: async () => void (isCleared = true),
         },
       },
     ],
@@ -81,6 +85,19 @@ describe('the branch teddy/global', () => {
     await remove(part);
     expect(await stateOf(part)).toBe('missing');
     expect(await part.planRemoval()).toEqual([]);
+  });
+
+  test('that an interrupted init has begun is completed, or removed', async () => {
+    const part = globalPart(project);
+    for (const goOn of [() => apply(part), () => remove(part)]) {
+      await apply(part);
+      await project.setup.write('global', { tip: null });
+      expect(await stateOf(part)).toBe('partly');
+      await goOn();
+      expect(await stateOf(part)).not.toBe('partly');
+      await remove(part);
+      expect(await project.tipOf('teddy/global').catch(() => null)).toBeNull();
+    }
   });
 
   test('stays once there are sessions or content', async () => {
@@ -119,6 +136,15 @@ describe('the model', () => {
     project.configuration.delete('teddy.model');
     expect(await apply(part, false, () => true)).toEqual(['It answers, and has gpt-5.']);
     expect(asked).toEqual(['openai']);
+  });
+
+  test('that an interrupted init has set by half is completed', async () => {
+    const part = modelPart(project, { ...tools, findModels: async () => choices });
+    await apply(part);
+    project.configuration.delete('teddy.model');
+    expect(await stateOf(part)).toBe('partly');
+    await apply(part);
+    expect(project.configuration.get('teddy.model')).toBe('gpt-5');
   });
 
   test('of an endpoint that only lists its models is chosen by the user, and a failure does not unset the provider', async () => {
@@ -169,6 +195,15 @@ describe('the MCP server', () => {
     await remove(part());
     expect(await json()).toBeNull();
     expect(textOf(codex)).toBe('[mcp_servers.y]\ncommand = "y"\n');
+  });
+
+  test('that was noted, but not written any more, leaves nothing beside the file once it is removed', async () => {
+    const part = mcpPart(project, tools);
+    await apply(part);
+    [codex, isCleared] = [null, false];
+    await remove(part);
+    expect(isCleared).toBe(true);
+    expect(await part.planRemoval()).toEqual([]);
   });
 
   test('is removed without a record from the project’s file, as in a clone, but not from the user’s own', async () => {
