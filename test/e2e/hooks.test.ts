@@ -1,9 +1,10 @@
 /** The hooks in a repository where git runs them: in a linked work tree with an awkward path, and in the main one. */
 import { execFile } from 'node:child_process';
-import { chmod, cp, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { environmentOf, teddyPath } from '../support/run-teddy.ts';
 import { openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
@@ -169,6 +170,38 @@ test('a push with a secret is stopped, and does not show it', async () => {
   expect(stopped.exitCode).toBe(1);
   expect(stopped.output).toMatch(/token\.txt contains a secret: \S+/);
   expect(stopped.output).not.toContain(secret);
+});
+
+test('the hook for pre-commit checks what is pushed, from what pre-commit tells it', async () => {
+  const hooks = parse(await readFile(new URL('../../.pre-commit-hooks.yaml', import.meta.url), 'utf8')) as unknown;
+  expect(hooks).toMatchObject([{ id: 'teddy-verify', stages: ['pre-push'], always_run: true, pass_filenames: false }]);
+  const [{ entry }] = hooks as [{ entry: string }];
+  const bin = join(project.repo.root, '.git', 'bin');
+  await mkdir(bin);
+  await writeFile(join(bin, 'teddy'), `#!/bin/sh\nexec '${process.execPath}' '${teddyPath}' "$@"\n`, { mode: 0o755 });
+  const tip = await linked.git('rev-parse', 'HEAD');
+  const told = (range: Record<string, string>, remoteBranch: string) =>
+    new Promise<{ exitCode: number; output: string }>((resolve) => {
+      const env = {
+        ...range,
+        PATH: `${bin}:${process.env['PATH']}`,
+        PRE_COMMIT_LOCAL_BRANCH: `refs/heads/${branch}`,
+        PRE_COMMIT_REMOTE_BRANCH: remoteBranch,
+        PRE_COMMIT_REMOTE_NAME: 'origin',
+        PRE_COMMIT_REMOTE_URL: remote,
+      };
+      execFile('sh', ['-c', entry], { cwd: linked.root, env: environmentOf(env) }, (error, stdout, stderr) =>
+        resolve({ exitCode: error === null ? 0 : Number(error.code), output: stdout + stderr }),
+      );
+    });
+  // The commit with the token is the last one.
+  const range = { PRE_COMMIT_FROM_REF: `${await linked.git('rev-parse', 'HEAD~')}`, PRE_COMMIT_TO_REF: tip };
+  const stopped = await told(range, `refs/heads/${branch}`);
+  expect(stopped).toEqual({ exitCode: 1, output: expect.stringContaining('A teddy hook stopped the push.') as string });
+  // It tells no range with the first commit of a repository.
+  expect(await told({}, 'refs/heads/feature')).toMatchObject({ exitCode: 1 });
+  await linked.git('reset', '--quiet', '--hard', 'HEAD~');
+  expect(await told({}, `refs/heads/${branch}`)).toEqual({ exitCode: 0, output: '' });
 });
 
 test('uninstall leaves nothing, and a commit is as ever', async () => {
