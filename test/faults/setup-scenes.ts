@@ -131,7 +131,9 @@ async function checkSetup(stage: SetupStage, repository: ScratchRepository): Pro
     // Settings that are set again may be in another order.
     const isSame = (name: string) =>
       isRemoval || name !== config ? found[name] === wanted[name] : sortLines(found[name]) === sortLines(wanted[name]);
-    for (const name of new Set([...Object.keys(wanted), ...Object.keys(found)]))
+    // A half-written file that a killed removal left is removed by the next removal.
+    const isUnfinished = (name: string) => !isRemoval && /\.tmp$|\/?\.teddy-tmp-[0-9a-f]{16}$/.test(name);
+    for (const name of new Set([...Object.keys(wanted), ...Object.keys(found)].filter((one) => !isUnfinished(one))))
       if (!isSame(name))
         problems.push(`${when}: ${name} is ${JSON.stringify(found[name])} instead of ${JSON.stringify(wanted[name])}`);
   };
