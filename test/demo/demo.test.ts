@@ -76,21 +76,16 @@ test('its three suggestions work as printed, and the last line leaves nothing be
   expect(existsSync(dirname(directory))).toBe(false);
 });
 
-test('it names itself as the user has called it', async () => {
-  const { output } = await run(process.execPath, [teddyPath, 'demo', '--json'], {
+test('--json prints one document and nothing else, and names teddy as the user has called it', async () => {
+  const { output, exitCode } = await run(process.execPath, [teddyPath, 'demo', '--json'], {
     npm_command: 'exec',
     npm_lifecycle_script: 'git-teddy demo --json',
   });
-  expect((JSON.parse(output) as { next: string[] }).next[1]).toBe('npx git-teddy why src/ago.js:15');
-  await run('sh', ['-ec', (JSON.parse(output) as { remove: string }).remove]);
-});
-
-test('--json prints one document and nothing else', async () => {
-  const { output, exitCode } = await run(process.execPath, [teddyPath, 'demo', '--json']);
-  const { schema, page, next, remove } = JSON.parse(output) as Record<string, string>;
+  const { schema, page, next, remove } = JSON.parse(output) as Record<string, string> & { next: string[] };
   expect({ schema, exitCode }).toEqual({ schema: 'teddy.demo/1', exitCode: 0 });
   expect(existsSync(fileURLToPath(page ?? ''))).toBe(true);
   expect(next).toHaveLength(3);
+  expect(next[1]).toBe('npx git-teddy why src/ago.js:15');
   await run('sh', ['-ec', remove ?? '']);
   expect(readdirSync(temporary)).toEqual([]);
 });
