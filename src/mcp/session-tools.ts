@@ -12,6 +12,7 @@ import { at, author, commit, line, session, turn } from '../view/schemas.ts';
 import { dataNotice, defineTool, frame, maxChars, notice, sessionName, turnName, type Tool } from './tool.ts';
 import { renderPart, type HistoryPart } from '../session/context/history-text.ts';
 import { maxShownText, readParts, readTurnFile } from '../view/view.ts';
+import { promiseVerdicts } from '../plan/report/promise.ts';
 import { showTurn, type ShownTurn } from '../workflow/review/show-turn.ts';
 
 const isOwn = z.boolean().describe('False: somebody else committed it.');
@@ -160,6 +161,12 @@ function showTool(project: Project): Tool {
       turn,
       status: z.string().describe('open: it waits for an answer or a verdict; planned: its plan was not run; closed.'),
       outcome: z.string().nullable().describe("How its plan's run ended; null: it was not run."),
+      promise: z
+        .enum(promiseVerdicts)
+        .nullable()
+        .describe(
+          'kept; beyond: it changed files that no action names; short: parts were not done; null: nothing ran.',
+        ),
       author,
       isOwn,
       commits: z.array(z.object({ commit, kind: z.string(), at, title: z.string() })),
@@ -183,6 +190,7 @@ function showTool(project: Project): Tool {
         turn: shown.turn,
         status: shown.status,
         outcome: shown.report?.run_summary.status ?? null,
+        promise: shown.promise?.verdict ?? null,
         ...(await readAuthor(project, shown.entries.at(-1)?.commit ?? found.source)),
         commits,
         part,
@@ -191,8 +199,8 @@ function showTool(project: Project): Tool {
         cut,
       };
     },
-    render({ session: id, turn: name, status, outcome, part, text, nextOffset: next, cut, ...by }) {
-      const state = outcome === null ? status : `${status}, ${outcome}`;
+    render({ session: id, turn: name, status, outcome, promise, part, text, nextOffset: next, cut, ...by }) {
+      const state = [status, outcome, promise === null ? null : `promise ${promise}`].filter(Boolean).join(', ');
       const rest = next === null ? [] : [`There is more: session_show with offset: ${next}.`];
       const files = cut.map((command) => `A file is too long to be read here; a person sees it with: ${command}`);
       const head = `Session ${id}, turn ${name} (${state})${toByline(by)}: ${part}.`;

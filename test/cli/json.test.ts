@@ -58,6 +58,7 @@ test('a turn that is shown has the commits of a log, and the verdicts', async ()
     ...shapes.turnLabel.pick({ turn: true, agent: true, provider: true, model: true, spent: true }).shape,
     ...shapes.turnLabel.pick({ undoneBy: true, partlyUndoneBy: true }).shape,
     plan: z.string(),
+    promise: shapes.promise,
     report: z.looseObject({ version: z.literal(1) }),
     diff: z.string(),
     entries: z.array(logged).min(4),
@@ -70,6 +71,7 @@ test('a turn that is shown has the commits of a log, and the verdicts', async ()
 test('a review has the turns with their verdicts, the user’s own commits, and what was spent', async () => {
   const reviewed = shapes.turnLabel.extend({
     ...shapes.turnSummary.pick({ messages: true, asides: true }).shape,
+    promise: shapes.promise.nullable(),
     verdicts: z.array(verdict),
     decisions: z.array(z.object({ decision: z.string(), by: z.string(), author, commit, actions: z.array(z.int()) })),
     cut: z.array(cutFile),

@@ -55,6 +55,7 @@ function turnOf(number: number, message: string): ReviewedTurn {
     partlyUndoneBy: null,
     verdict: null,
     isAgentPlan: false,
+    promise: null,
     verdicts: [],
     asides: { thoughts: 0, notes: 0 },
     cut: [],

@@ -2,6 +2,7 @@
  * The values that commands print about a session, as schemas; those that the API and the tools for agents also print
  * are in src/view.
  */
+import { promiseVerdicts } from '../../src/plan/report/promise.ts';
 import * as z from 'zod';
 import { runStatuses } from '../../src/session/entries/entry-trailers.ts';
 import { entryKinds, verdicts, type Entry } from '../../src/session/entries/entry.ts';
@@ -76,6 +77,21 @@ export const turnSummary = z.object({
   asides: z.object({ thoughts: count, notes: count }),
 });
 turnSummary satisfies z.ZodType<TurnSummary>;
+
+const states = ['kept', 'beyond', 'allowed', 'missed', 'skipped', 'failed', 'aborted'] as const;
+
+export const promise = z.object({
+  verdict: z.enum(promiseVerdicts),
+  isProse: z.boolean(),
+  paths: z.array(z.object({ path: z.string(), state: z.enum(states), action: z.int().nullable() })),
+  commands: z.array(
+    z.object({
+      action: z.int(),
+      command: z.string(),
+      state: z.enum(['ran', 'unchecked', 'skipped', 'failed', 'aborted']),
+    }),
+  ),
+});
 
 /** The turn as described by its commits' labels; the commits themselves are `logged`. */
 export const turnLabel = z.object({

@@ -1,6 +1,7 @@
 /** Renders one of a review's turns, folded so that readers can open the parts they want to see. */
 import { countWhole } from '../../session/text/clip-line.ts';
 import { formatCount } from '../../session/text/format-count.ts';
+import { describePromise } from '../../plan/report/promise.ts';
 import type { ChangedFile, ReviewedAction, ReviewedTurn, TurnLabel } from '../../workflow/review/turn.ts';
 import { countOf, describeSpending, formatDuration } from '../../session/spending/describe-spending.ts';
 import type { Answerer, Decision } from '../../workflow/review/who.ts';
@@ -40,6 +41,7 @@ export function renderTurnDetails(
     ...turn.decisions.map((decision) => renderDecision(decision, describeSignature(decision.commit))),
     ...(error === null ? [] : [`Not finished: ${escapeMarkdown(cutTo(error, maxMessage))}`]),
     ...(actions.length === 0 ? [] : [renderActions(actions)]),
+    ...(turn.promise === null ? [] : [`Promise: ${escapeMarkdown(cutTo(describePromise(turn.promise), 300))}.`]),
     ...(files.length === 0 ? [] : [renderFiles(files, maxFiles)]),
     ...(asides === null ? [] : [`Not shown: ${asides}.`]),
     ...cut.map((one) => `Left out: ${describeCut(one)}.`),

@@ -2,6 +2,7 @@
 import { formatCount } from '../../session/text/format-count.ts';
 import { countWhole } from '../../session/text/clip-line.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
+import { describePromise } from '../../plan/report/promise.ts';
 import { maxShownText, type CutFile } from '../../view/view.ts';
 import type { ShownTurn } from '../../workflow/review/show-turn.ts';
 import { colorDiff } from './color-diff.ts';
@@ -44,6 +45,7 @@ function renderHead(terminal: Terminal, shown: ShownTurn): string {
     ['time', toPeriod(shown.entries.map(({ at: time }) => time))],
     ['model', describeModel(shown)],
     ['tokens', describeSpending(shown.spent)],
+    ['promise', shown.promise && describePromise(shown.promise)],
     ['not shown', describeAsides(shown.asides, shown.session)],
     ['undone by', (shown.undoneBy ?? shown.partlyUndoneBy)?.slice(0, 10) ?? null],
   ];

@@ -11,7 +11,9 @@ import {
   type Verdict,
 } from '../../view/view.ts';
 import { parseReport } from '../../plan/report/report-yaml.ts';
+import type { KeptPromise } from '../../plan/report/promise.ts';
 import type { Report } from '../../plan/report/report.ts';
+import type { ChangedCommit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import { toLogged, type LoggedEntry } from '../../session/entries/logged-entry.ts';
@@ -19,6 +21,7 @@ import { readStarts } from '../../session/lines/session-starts.ts';
 import type { Spending } from '../../session/spending/spending.ts';
 import { diffFiles } from './diff-files.ts';
 import { findTurnOf, type FoundTurn } from './find-turn.ts';
+import { comparePromise } from './turn.ts';
 
 export interface ShownTurn extends TurnSummary {
   session: SessionId;
@@ -26,6 +29,8 @@ export interface ShownTurn extends TurnSummary {
   turn: TurnName;
   plan: string | null;
   report: Report | null;
+  /** The plan compared with what the turn touched; null when nothing was carried out. */
+  promise: KeptPromise | null;
   /** Unified diff of the report's changes. */
   diff: string;
   /** The turn's commits, oldest first. */
@@ -75,6 +80,7 @@ export async function showTurn(
     asides: turn.asides,
     plan: turn.plan,
     report,
+    promise: comparePromise({ ...turn, records, steps }, report, await readChanges(store, steps, report)),
     diff: diffs.map(({ diff }) => diff).join(''),
     entries: steps.filter(({ entry }) => entry !== null).map(toLogged),
     agent: turn.agent ?? (isCaptured(records) ? await findFollowed(project, found, steps) : null),
@@ -86,6 +92,16 @@ export async function showTurn(
     verdicts: await readTurnVerdicts(project, { session: found.session, turn: found.turn }, steps),
     cut: turn.cut,
   };
+}
+
+/** Reads the changes of a turn that has no report. Absent parents, as in a shallow clone, leave a step's changes unknown. */
+async function readChanges(store: Store, steps: Turn['steps'], report: Report | null) {
+  const changes = new Map<Oid, ChangedCommit['changes']>();
+  const known = steps.filter(({ parent }) => parent !== null);
+  if (report === null)
+    for await (const one of store.changesOf(known.map(({ commit, parent }) => ({ oid: commit, parent }))))
+      changes.set(one.oid, one.changes);
+  return (commit: Oid) => changes.get(commit) ?? [];
 }
 
 /** Names the program whose session teddy captured in this turn; a later turn may be teddy's own. */

@@ -1,7 +1,9 @@
 /** One turn in a review: in full from its records and commits, or as a row from its commits' labels alone. */
-import type { TurnContent, TurnOutline, Verdict } from '../../view/view.ts';
+import { hasAgentPlan } from '../../conversation/records/transcript.ts';
+import type { Step, TurnContent, TurnOutline, Verdict } from '../../view/view.ts';
 import type { TranscriptRecord } from '../../conversation/records/record.ts';
 import { toParams } from '../../plan/actions/actions.ts';
+import { checkProse, checkReport, type KeptPromise } from '../../plan/report/promise.ts';
 import type { Report } from '../../plan/report/report.ts';
 import type { RunStatus } from '../../session/entries/entry-trailers.ts';
 import { parseReport } from '../../plan/report/report-yaml.ts';
@@ -39,6 +41,8 @@ export interface ReviewedTurn extends TurnLabel, Pick<TurnContent, 'asides' | 'c
   commits: Oid[];
   /** The files outside `.teddy` that the turn's commits changed. */
   files: ChangedFile[];
+  /** The plan compared with what the turn touched; null when nothing was carried out. */
+  promise: KeptPromise | null;
   /** The verdicts on its plan, oldest first. */
   verdicts: Verdict[];
   /** The decisions made when the plan was executed or declined. */
@@ -74,6 +78,7 @@ export async function reviewTurn(store: Store, { turn, verdicts, agent, changesO
     answeredBy: listAnswerers(entries, agent),
     commits: steps.map(({ commit }) => commit),
     files: await countFiles(store, joinChanges(done)),
+    promise: comparePromise(turn, report, changesOf),
     verdicts,
     decisions: listDecisions(
       report,
@@ -83,6 +88,23 @@ export async function reviewTurn(store: Store, { turn, verdicts, agent, changesO
     asides,
     cut,
   };
+}
+
+/**
+ * Compares a turn's plan with its run. For another agent's plan, compares the prose with the turn's code since its first
+ * message; what came before that message is the user's.
+ */
+export function comparePromise(
+  { plan, records, steps }: Pick<TurnContent, 'plan' | 'records'> & { steps: readonly Step[] },
+  report: Report | null,
+  changesOf: (commit: Oid) => ChangedCommit['changes'],
+): KeptPromise | null {
+  if (report !== null) return checkReport(report);
+  if (plan === null || !hasAgentPlan([...records])) return null;
+  const asked = steps.findIndex(({ entry }) => entry?.kind === 'message');
+  const own = steps.slice(asked + 1).filter(({ entry }) => entry !== null && entry.kind !== 'undo');
+  const changed = joinChanges(own.flatMap(({ commit }) => changesOf(commit))).map(({ path }) => path);
+  return changed.length === 0 ? null : checkProse(plan, changed);
 }
 
 /** Returns the texts of the user's records from the wanted sources: words, or executed commands. */

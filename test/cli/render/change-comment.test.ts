@@ -39,6 +39,7 @@ function turnOf(number: number, text: string): ReviewedTurn {
     partlyUndoneBy: null,
     verdict: 'approved',
     isAgentPlan: false,
+    promise: null,
     verdicts: [
       {
         verdict: 'approved',
