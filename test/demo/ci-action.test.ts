@@ -186,6 +186,11 @@ test('the check gets the change, the inputs and no token; the base branch’s po
     output: expect.stringContaining('$(touch pwned)'),
   });
   expect(await project.repo.list('.')).not.toContain('pwned');
+  const kept = { 'require-promise': 'maybe' };
+  expect(await runStep('Run teddy', { event: pullRequest(), inputs: kept })).toMatchObject({
+    exitCode: 2,
+    output: expect.stringContaining('--require-promise does not accept maybe.'),
+  });
 });
 
 /** Runs the step as after a fork's run, which has ended well. */

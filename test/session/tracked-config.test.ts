@@ -130,3 +130,22 @@ test('aliases are never followed, so nothing grows', async () => {
     }),
   );
 });
+
+test('the files of promise.allow are one pattern or a list, and costly patterns are left out with a warning', async () => {
+  const read = (text: string) => parseTrackedConfig(text);
+  const one = await read('promise.allow: package-lock.json\n');
+  expect([one.warnings, one.allowed.map((matches) => matches('packages/a/package-lock.json'))]).toEqual([[], [true]]);
+  const two = await read("promise.allow: [/lock.json, 'dist/**']\n");
+  const isAllowed = (path: string) => two.allowed.some((matches) => matches(path));
+  expect(['lock.json', 'a/lock.json', 'dist/a/b.js', 'src/dist.js'].map(isAllowed)).toEqual([true, false, true, false]);
+  const costly = await read("promise.allow: ['*a*a*a*a', b]\n");
+  expect([costly.allowed.length, costly.warnings]).toEqual([
+    1,
+    [expect.stringMatching(/^\.teddy\/config\.yaml: promise\.allow ignores \*a\*a\*a\*a: it has too many wildcards/)],
+  ]);
+  for (const text of ['promise.allow: { a: b }\n', 'promise.allow: [[a]]\n', 'promise.allow: []\n'])
+    expect([(await read(text)).allowed, (await read(text)).warnings.join()]).toEqual([
+      [],
+      '.teddy/config.yaml: promise.allow is ignored: it takes a list of paths.',
+    ]);
+});

@@ -12,7 +12,7 @@ export interface Strictness {
   isStrict: boolean;
   /** True to fail on commits that no session explains, and on landings whose session cannot be fetched. */
   needsSession: boolean;
-  /** True when the user requires approvals or signatures. */
+  /** True when the user requires approvals, signatures or kept promises. */
   hasPolicy: boolean;
 }
 
@@ -61,9 +61,9 @@ const toRunCommands =
 function listFaults({ verified, replayed, failed, landings, squashes }: CheckedChange): string[] {
   const violations = verified.flatMap(({ result }) => result.lines.flatMap((line) => line.violations));
   const count = (wanted: string) => violations.filter(({ rule }) => rule === wanted).length;
-  const [approvals, signatures] = [count('approval'), count('signature')];
+  const [approvals, signatures, promises] = [count('approval'), count('signature'), count('promise')];
   const isWrong =
-    violations.length > approvals + signatures ||
+    violations.length > approvals + signatures + promises ||
     failed.length > 0 ||
     verified.some(({ result: { lines, change } }) => {
       const isCut = lines.some(({ isWhole }) => !isWhole);
@@ -76,6 +76,7 @@ function listFaults({ verified, replayed, failed, landings, squashes }: CheckedC
     ...(squashes.length > 0 ? ['Session files came without the commits that made them.'] : []),
     ...(strange > 0 ? [`${countOf(strange, 'landing is', 'landings are')} not what the session produces.`] : []),
     ...(approvals > 0 ? [`${countOf(approvals, 'approval is', 'approvals are')} missing.`] : []),
+    ...(promises > 0 ? [`What plans promised was not kept in ${countOf(promises, 'place')}.`] : []),
     ...(signatures > 0
       ? [`${countOf(signatures, 'signature is', 'signatures are')} missing or not by a named key.`]
       : []),

@@ -24,7 +24,9 @@ export type Rule =
   | 'path'
   | 'signature'
   /** teddy executed a plan without the required approval. */
-  | 'approval';
+  | 'approval'
+  /** A run changed files that no plan names, or did not do what its plan says. */
+  | 'promise';
 
 export interface Violation {
   rule: Rule;

@@ -66,7 +66,7 @@ export function readSettings({ env, store, root, notices }: SettingsOptions): Se
 async function loadTracked(root: string | null, notices: Notices): Promise<TrackedConfig> {
   const config = root === null ? null : await readTracked(root);
   for (const warning of config?.warnings ?? []) notices.warn(warning);
-  return config ?? { values: new Map(), warnings: [] };
+  return config ?? { values: new Map(), allowed: [], warnings: [] };
 }
 
 /** Returns null when the file does not exist. */

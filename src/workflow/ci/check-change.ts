@@ -6,7 +6,7 @@ import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
 import { isSessionId, sessionDir, type Oid, type RepoPath, type SessionId } from '../../names.ts';
 import { decodeLandings, mergeCommits } from '../../session/lines/landing.ts';
 import { parseRepoPath } from '../../session/paths/paths.ts';
-import { parseTrackedConfig } from '../../session/settings/tracked-config.ts';
+import { parseTrackedConfig, trackedConfigPath, type TrackedConfig } from '../../session/settings/tracked-config.ts';
 import { findRecorded, listRecorded, requireCommit, type RecordedLine } from '../line/find-recorded.ts';
 import { toText } from '../../view/view.ts';
 import { replayLine } from '../replay/line.ts';
@@ -30,11 +30,11 @@ export async function checkChange(project: Project, request: CheckRequest): Prom
 }
 
 async function checkLines(project: Project, request: CheckRequest): Promise<CheckedChange> {
-  const { targets, signal, signedBy, requireApproval } = request;
+  const { targets, signal, signedBy, requireApproval, requirePromise } = request;
   const names = targets.length > 0 ? targets : (await listRecorded(project)).map(({ name }) => name);
   const checked = { ...emptyCheck(), approval: toApproval(requireApproval, undefined) };
   for (const target of names) {
-    const options = { target, all: false, fsck: false, signal, signedBy, requireApproval };
+    const options = { target, all: false, fsck: false, signal, signedBy, requireApproval, requirePromise };
     const result = await verifySession(project, options);
     checked.verified.push({ command: `verify ${target}`, result });
     await replay(project, await findRecorded(project, target), { target, shown: target }, { request, checked });
@@ -50,9 +50,12 @@ async function checkRange(
   const { store } = project.repository;
   const base = await requireCommit(store, range.base, baseHint);
   const head = await requireCommit(store, range.head, 'Name the commit with the change: `--head <commit>`.');
-  const approval = toApproval(request.requireApproval, await readTrackedApprovals(store, base));
+  const tracked = await readTracked(store, base);
+  const approval = toApproval(request.requireApproval, tracked?.values.get('approvals'));
+  const isAllowed = (path: RepoPath) => tracked?.allowed.some((matches) => matches(path)) === true;
   const { signal, signedBy } = request;
-  const options = { signal, signedBy, requireApproval: approval?.needed };
+  const requirePromise = request.requirePromise && { ...request.requirePromise, isAllowed };
+  const options = { signal, signedBy, requireApproval: approval?.needed, requirePromise };
   const commits = await readCommits(store, base, head);
   const checked = { ...emptyCheck(), range: { base, head }, approval };
   await checkEntries(project, commits, { request: { ...request, ...options }, checked });
@@ -102,9 +105,10 @@ async function checkEntries(
   { request, checked }: Checking,
 ): Promise<void> {
   if (checked.range === null || commits.every(({ entry }) => entry === null)) return;
-  const { signal, signedBy, requireApproval } = request;
+  const { signal, signedBy, requireApproval, requirePromise } = request;
   const target = `${checked.range.base}..${checked.range.head}`;
-  const result = await verifySession(project, { target, all: false, fsck: false, signal, signedBy, requireApproval });
+  const policy = { signedBy, requireApproval, requirePromise };
+  const result = await verifySession(project, { target, all: false, fsck: false, signal, ...policy });
   checked.verified.push({ command: `verify ${target}`, result });
   for (const { session, tip } of (await findBrought(project, target))?.lines ?? []) {
     const name = `${session} (${tip.slice(0, 10)})`;
@@ -184,10 +188,10 @@ function emptyCheck(): CheckedChange {
   return { range: null, approval: null, ...parts, unrecorded: 0 };
 }
 
-/** Reads the approval that the base branch's tracked configuration requires; the change cannot affect it. */
-async function readTrackedApprovals(store: Store, base: Oid): Promise<string | undefined> {
-  const file = await store.readFile(base, '.teddy/config.yaml' as RepoPath);
-  return file === null ? undefined : (await parseTrackedConfig(toText(file.bytes))).values.get('approvals');
+/** Reads the base branch's tracked configuration, which the change cannot affect; null when there is none. */
+async function readTracked(store: Store, base: Oid): Promise<TrackedConfig | null> {
+  const file = await store.readFile(base, trackedConfigPath as RepoPath);
+  return file === null ? null : parseTrackedConfig(toText(file.bytes));
 }
 
 function toApproval(wanted: CheckRequest['requireApproval'], tracked: string | undefined): CheckedChange['approval'] {

@@ -5,7 +5,7 @@ import { isOnLine } from '../../session/entries/ancestry.ts';
 import { findNearestEntry } from '../../session/entries/nearest-entry.ts';
 import { listNewestTips, type LandedFrom } from '../../session/lines/landing.ts';
 import { listLines } from '../../session/lines/lines.ts';
-import type { VerifiedLine } from '../../session/entries/violation.ts';
+import type { Rule, VerifiedLine } from '../../session/entries/violation.ts';
 import { type Oid, type RefName, archivePrefix } from '../../names.ts';
 import type { RecordedLine } from '../line/find-recorded.ts';
 import { withQuarantine } from '../line/quarantine.ts';
@@ -27,7 +27,7 @@ export interface LandedLine {
   verified: VerifiedLine;
 }
 
-type LandingOptions = Pick<VerifyOptions, 'signedBy' | 'requireApproval'> & { signal: AbortSignal };
+type LandingOptions = Pick<VerifyOptions, 'signedBy' | 'requireApproval' | 'requirePromise'> & { signal: AbortSignal };
 
 /**
  * Checks the landings. Fetches missing objects, and keeps them only while `use` runs: moves no refs except refs in
@@ -114,20 +114,26 @@ async function verifyLanded(
   options: LandingOptions,
 ): Promise<VerifiedLine> {
   const verified = await verifyLine(project, line, options);
-  const unapproved = listUnapproved(verified);
-  for (const commit of unapproved)
-    for (const tip of earlier) if (await project.repository.store.isAncestor(commit, tip)) unapproved.delete(commit);
+  const [unapproved, unkept] = (['approval', 'promise'] as const).map((rule) => listBreaking(verified, rule)) as [
+    Set<Oid>,
+    Set<Oid>,
+  ];
+  for (const broken of [unapproved, unkept])
+    for (const commit of broken)
+      for (const tip of earlier) if (await project.repository.store.isAncestor(commit, tip)) broken.delete(commit);
   const { tips, problems } = unapproved.size === 0 ? { tips: [], problems: [] } : await listThem();
   for (const tip of tips) {
-    const open = listUnapproved(await verifyLine(project, { ...line, tip }, options));
+    const open = listBreaking(await verifyLine(project, { ...line, tip }, options), 'approval');
     for (const commit of unapproved) if (!open.has(commit)) unapproved.delete(commit);
   }
-  const violations = verified.violations.filter(({ rule, commit }) => rule !== 'approval' || unapproved.has(commit));
+  const violations = verified.violations.filter(({ rule, commit }) =>
+    rule === 'approval' ? unapproved.has(commit) : rule !== 'promise' || unkept.has(commit),
+  );
   return { ...verified, violations, notes: [...verified.notes, ...problems] };
 }
 
-function listUnapproved({ violations }: VerifiedLine): Set<Oid> {
-  return new Set(violations.flatMap(({ rule, commit }) => (rule === 'approval' ? commit : [])));
+function listBreaking({ violations }: VerifiedLine, wanted: Rule): Set<Oid> {
+  return new Set(violations.flatMap(({ rule, commit }) => (rule === wanted ? commit : [])));
 }
 
 /** Lists the tips of local and remote lines that continue this one. */

@@ -2,7 +2,7 @@
 import type { Oid, RepoPath, SessionId } from '../../names.ts';
 import type { LandedFrom } from '../../session/lines/landing.ts';
 import type { NeededApproval } from '../verify/check-approval.ts';
-import type { VerifiedSessions } from '../verify/session.ts';
+import type { VerifiedSessions, VerifySessionRequest } from '../verify/session.ts';
 import type { ReplayedLine } from '../replay/replayed.ts';
 
 export interface CheckRequest {
@@ -15,6 +15,8 @@ export interface CheckRequest {
   signedBy: ReadonlySet<string> | undefined;
   /** `teddy.approvals` on the base branch can only require more. */
   requireApproval: NeededApproval | undefined;
+  /** With a range, `promise.allow` on the base branch names files that may change without a plan. */
+  requirePromise?: VerifySessionRequest['requirePromise'];
   signal: AbortSignal;
   /**
    * Called for each line, with the name of the part of it that the change brings. Only during the call is a line here

@@ -50,6 +50,15 @@ export async function readApprovalPolicy(project: Project, base: string | null):
   return { ...policy, notes };
 }
 
+/**
+ * Returns a function that accepts the files which `promise.allow` names on the session's base branch, as last fetched. A
+ * file must be allowed on each branch that may be meant.
+ */
+export async function readAllowedPaths(project: Project, base: string | null): Promise<(path: RepoPath) => boolean> {
+  const asked = await Promise.all((await listBaseRefs(project, base)).map((tip) => readAsked(project, tip)));
+  return (path) => asked.length > 0 && asked.every(({ allowed }) => allowed.some((matches) => matches(path)));
+}
+
 /** Reads the policy for a session that teddy would continue or start here. */
 export async function readPolicyHere(project: Project): Promise<FoundSetting> {
   const ref = (await project.repository.workspace?.head())?.ref ?? null;
@@ -88,12 +97,12 @@ async function listBaseRefs(project: Project, base: string | null): Promise<RefT
 
 async function readAsked({ repository: { store } }: Project, { ref, oid }: RefTip) {
   const name = toName(ref);
-  const { values, warnings } = await parse((await store.readFile(oid, trackedConfigPath as RepoPath))?.bytes);
+  const { values, allowed, warnings } = await parse((await store.readFile(oid, trackedConfigPath as RepoPath))?.bytes);
   const value = values.get('approvals') ?? null;
   const setting: FoundSetting = { name: 'approvals', value, origin: `${trackedConfigPath} of ${name}`, problem: null };
   // Another warning covers the file in the work tree, so its other faults are not reported twice.
   const about = warnings.filter((warning) => /^\S+(?:: approvals | is ignored)/.test(warning));
-  return { name, setting, warnings: about.map((warning) => `In ${name}, ${warning}`) };
+  return { name, setting, allowed, warnings: about.map((warning) => `In ${name}, ${warning}`) };
 }
 
 async function parse(bytes: Uint8Array = new Uint8Array()): Promise<TrackedConfig> {

@@ -5,7 +5,7 @@ import { joinPath, turnDir, type Oid, type TurnName } from '../../names.ts';
 import { parseIdent } from '../../session/entries/logged-entry.ts';
 import type { Violation } from '../../session/entries/violation.ts';
 import { toText } from '../../view/view.ts';
-import type { Step, WalkedLine } from './walked-line.ts';
+import type { LineWatch, Step, WalkedLine } from './walked-line.ts';
 
 /** `others` requires an approval from somebody who did not write the message. */
 export type NeededApproval = 'anybody' | 'others';
@@ -36,14 +36,7 @@ interface JudgedPlan {
   record: PlanRecord | null;
 }
 
-export interface ApprovalWatch {
-  /** Must be called after the entry's own checks. */
-  see(walk: WalkedLine, step: Step): Promise<void>;
-  /** `keysOf` returns the fingerprints of the keys that signed a commit; when null, teddy compares people by name. */
-  violations(keysOf: ((commit: Oid) => readonly string[]) | null): Violation[];
-}
-
-export function watchApprovals(needed: NeededApproval): ApprovalWatch {
+export function watchApprovals(needed: NeededApproval): LineWatch {
   const plans = new Map<TurnName, JudgedPlan>();
   const askers = new Map<TurnName, { commit: Oid; email: string }>();
   const verdicts = new Map<TurnName, { commit: Oid; email: string; verdict: string; sha256: string | undefined }[]>();

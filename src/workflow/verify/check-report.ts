@@ -24,7 +24,8 @@ export async function checkReport(walk: WalkedLine, step: Step): Promise<void> {
   for (const { at, message } of compareChanges(report.changes, commit.changes)) blame('report', at, message);
 }
 
-function readReport(text: string, blame: (message: string) => void): Report | null {
+/** Returns null after reporting an unreadable report. */
+export function readReport(text: string, blame: (message: string) => void): Report | null {
   try {
     return parseReport(text);
   } catch (error) {

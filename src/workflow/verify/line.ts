@@ -6,11 +6,12 @@ import { checkMessage, classifyEarlyId } from '../../session/entries/entry-trail
 import { countOf } from '../../session/spending/describe-spending.ts';
 import { keepRecentReads } from '../../session/context/keep-recent.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
-import { checkApproval, watchApprovals, type ApprovalWatch, type NeededApproval } from './check-approval.ts';
+import { checkApproval, watchApprovals, type NeededApproval } from './check-approval.ts';
 import { checkId } from './check-id.ts';
 import { checkLabel } from './check-label.ts';
 import { checkAsked, checkLog } from './check-log.ts';
 import { checkPaths } from './check-paths.ts';
+import { watchPromises, type NeededPromise } from './check-promise.ts';
 import { checkForeign, checkPublished } from './check-published.ts';
 import { checkReport } from './check-report.ts';
 import { checkEncoding, checkSecrets, checkSha256, searchText } from './check-texts.ts';
@@ -25,6 +26,7 @@ import {
   openWalk,
   readWalkedTurn,
   statusOf,
+  type LineWatch,
   type Step,
   type WalkedCommit,
   type WalkedLine,
@@ -47,6 +49,8 @@ export interface VerifyOptions {
   signedBy?: ReadonlySet<string> | undefined;
   /** Requires an approval, even a later one, for every executed plan. */
   requireApproval?: NeededApproval | undefined;
+  /** Requires that runs changed nothing that the plans on the line do not name. */
+  requirePromise?: NeededPromise | undefined;
   signal?: AbortSignal;
   onProgress?(entries: number): void;
 }
@@ -110,11 +114,14 @@ async function verifyFrom(
     },
     base,
   );
-  const watch = options.requireApproval === undefined ? null : watchApprovals(options.requireApproval);
+  const watches = [
+    ...(options.requireApproval === undefined ? [] : [watchApprovals(options.requireApproval)]),
+    ...(options.requirePromise === undefined ? [] : [watchPromises(options.requirePromise)]),
+  ];
   const seen = new Map<Oid, SeenCommit>();
   for await (const commit of readAhead(walk, store.walkChanges(result.tip, base.not))) {
     refuseInterrupted(options);
-    seen.set(commit.oid, await checkCommit(walk, commit, options, watch));
+    seen.set(commit.oid, await checkCommit(walk, commit, options, watches));
   }
   result.turns = walk.order.turns();
   if (walk.early > 0)
@@ -134,7 +141,7 @@ async function verifyFrom(
   addSignatures(result, signatures, seen, { hasKeys: signedBy !== undefined });
   if (signedBy !== undefined) requireSigned(result, signatures, seen, signedBy);
   const keysOf = signedBy === undefined ? null : (oid: Oid) => signatures.get(oid)?.keys ?? [];
-  result.violations.push(...(watch?.violations(keysOf) ?? []));
+  result.violations.push(...watches.flatMap((watch) => watch.violations(keysOf)));
 }
 
 function refuseInterrupted({ signal }: VerifyOptions): void {
@@ -218,7 +225,7 @@ async function checkCommit(
   walk: WalkedLine,
   commit: WalkedCommit,
   options: VerifyOptions,
-  watch: ApprovalWatch | null,
+  watches: readonly LineWatch[],
 ): Promise<SeenCommit> {
   const { entry, problems } = checkMessage(commit.commit.message, commit.decoded);
   const turn = entry?.turn ?? null;
@@ -238,7 +245,7 @@ async function checkCommit(
   }
   walk.result.entries += 1;
   await checkEntry(walk, { commit, entry, blame });
-  await watch?.see(walk, { commit, entry, blame });
+  for (const watch of watches) await watch.see(walk, { commit, entry, blame });
   options.onProgress?.(walk.result.entries);
   return { turn, isEntry: true };
 }

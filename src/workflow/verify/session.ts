@@ -2,6 +2,8 @@
 import type { Project } from '../../ports/project.ts';
 import { sessionDir, joinPath, type Oid, type RepoPath, type SessionId } from '../../names.ts';
 import { findRecorded, listRecorded, type RecordedLine } from '../line/find-recorded.ts';
+import { readAllowedPaths } from '../line/approval-policy.ts';
+import { readBaseBranch } from '../../session/lines/lines.ts';
 import { findBrought, type BroughtChange } from './find-brought.ts';
 import { verifyLine, type VerifyOptions } from './line.ts';
 import type { VerifiedLine, Violation } from '../../session/entries/violation.ts';
@@ -10,7 +12,7 @@ import { turnOfPath } from '../../session/lines/line-paths.ts';
 
 export interface VerifySessionRequest extends Pick<
   VerifyOptions,
-  'signal' | 'onProgress' | 'signedBy' | 'requireApproval'
+  'signal' | 'onProgress' | 'signedBy' | 'requireApproval' | 'requirePromise'
 > {
   /** The target, as `findRecorded` accepts it. */
   target?: string | undefined;
@@ -74,10 +76,13 @@ async function verifyLines(
   let done = 0;
   for (const line of recorded) {
     const before = known.get(line.session) ?? [];
+    const { requirePromise: needed } = options;
+    const isAllowed = needed?.isAllowed ?? (needed && (await readAllowedOn(project, line)));
     const report = onProgress && ((entries: number) => onProgress(done + entries));
     const verified = await verifyLine(project, line, {
       ...options,
       known: before,
+      requirePromise: needed && { ...needed, isAllowed },
       ...(report ? { onProgress: report } : {}),
     });
     lines.push(verified);
@@ -85,6 +90,10 @@ async function verifyLines(
     known.set(line.session, [...before, line.tip]);
   }
   return lines;
+}
+
+async function readAllowedOn(project: Project, { ref }: RecordedLine): Promise<(path: RepoPath) => boolean> {
+  return readAllowedPaths(project, ref === null ? null : await readBaseBranch(project, ref));
 }
 
 /** A change's session files must match the version in an entry that the change adds. */

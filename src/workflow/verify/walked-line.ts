@@ -93,6 +93,14 @@ export interface Step {
   blame(rule: Rule, path: RepoPath | null, message: string): void;
 }
 
+/** A requirement that only some checks make, judged after the last entry. */
+export interface LineWatch {
+  /** Must be called after the entry's own checks. */
+  see(walk: WalkedLine, step: Step): Promise<void>;
+  /** `keysOf` returns the fingerprints of the keys that signed a commit; when null, teddy compares people by name. */
+  violations(keysOf: ((commit: Oid) => readonly string[]) | null): Violation[];
+}
+
 export async function openWalk(
   parts: Omit<
     WalkedLine,

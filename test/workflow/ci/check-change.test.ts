@@ -9,7 +9,7 @@ import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
 import { given } from '../../support/given.ts';
 import type { MemoryProject } from '../../support/memory-repository.ts';
-import { create, edit, line, session, turn } from '../../support/turns.ts';
+import { command, create, edit, line, session, turn } from '../../support/turns.ts';
 
 let project: MemoryProject;
 
@@ -111,6 +111,33 @@ describe('a landing’s code', () => {
       faults: [`: The landing names 20260124-another at ${tip}, which is a commit that belongs to ${session}.`],
     });
   });
+});
+
+test('a landing’s promise is judged by what the base branch allows, not by the change', async () => {
+  project.command.run = async () => {
+    await project.write({ 'lock.json': '{}\n' });
+    return {};
+  };
+  await project.commit('My own\n', { '.teddy/config.yaml': 'promise.allow: [lock.json]\n' });
+  await turn(project, 'Install', command('npm install'));
+  await land();
+  const needed = { requirePromise: { isStrict: false } };
+  expect(await check('pr', needed)).toMatchObject({
+    ok: false,
+    text: 'What plans promised was not kept in 1 place.',
+    faults: [],
+  });
+  const before = await project.tipOf('main');
+  await commitOn('main', { '.teddy/config.yaml': 'promise.allow: [lock.json]\n' });
+  expect(await check('pr', needed, { strict: false })).toMatchObject({ ok: true });
+  const elsewhere = { ...needed, range: { base: before, head: 'pr' } };
+  expect(await check('pr', elsewhere, { strict: false })).toMatchObject({ ok: false });
+  const ofEntries = { ...needed, range: { base: before, head: line } };
+  expect((await check(line, ofEntries, { strict: false })).text).toContain('What plans promised was not kept');
+  await project.setRef('refs/heads/main', await project.tipOf('pr'));
+  await turn(project, 'More', create('b.txt'));
+  await land();
+  expect(await check('pr', needed, { strict: false })).toMatchObject({ ok: true });
 });
 
 describe('a landing’s approvals', () => {

@@ -9,11 +9,13 @@ import {
   readKeyFile,
   readKeys,
   requireApprovalOption,
+  requirePromiseOption,
   signedByOption,
   toNeededApproval,
+  toNeededPromise,
 } from '../session/proof-options.ts';
 
-type Policy = Pick<CheckRequest, 'signedBy' | 'requireApproval'>;
+type Policy = Pick<CheckRequest, 'signedBy' | 'requireApproval' | 'requirePromise'>;
 
 export abstract class ChangeCommand extends TeddyCommand {
   strict = option('--strict', {
@@ -24,6 +26,7 @@ export abstract class ChangeCommand extends TeddyCommand {
     describe: 'Fail if the change has commits that no session explains.',
   });
   requireApproval = requireApprovalOption();
+  requirePromise = requirePromiseOption();
   signedBy = signedByOption();
 
   /** `base` is undefined for a check of whole lines. Throws USAGE. */
@@ -31,11 +34,12 @@ export abstract class ChangeCommand extends TeddyCommand {
     return {
       signedBy: await readKeys(project, this.signedBy, (path) => this.readKeyFile(project, base, path)),
       requireApproval: toNeededApproval(this.requireApproval),
+      requirePromise: toNeededPromise(this.requirePromise),
     };
   }
 
-  protected judge(checked: CheckedChange, { signedBy }: Policy): Verdict {
-    const hasPolicy = checked.approval !== null || signedBy !== undefined;
+  protected judge(checked: CheckedChange, { signedBy, requirePromise }: Policy): Verdict {
+    const hasPolicy = checked.approval !== null || signedBy !== undefined || requirePromise !== undefined;
     return judge(checked, { isStrict: this.strict, needsSession: this.requireSession, hasPolicy });
   }
 

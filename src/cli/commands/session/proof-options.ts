@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { NeededApproval } from '../../../workflow/verify/check-approval.ts';
+import type { NeededPromise } from '../../../workflow/verify/check-promise.ts';
 import { resolvePath, type CliContext } from '../../context.ts';
 import { option } from '../../teddy-command.ts';
 
@@ -13,6 +14,14 @@ export function toNeededApproval(given: string | boolean | undefined): NeededApp
   if (given === 'others') return 'others';
   const hint = 'Use `--require-approval` alone for approval by anybody, or `--require-approval=others`.';
   throw new TeddyError('USAGE', `--require-approval does not accept ${given}.`, hint);
+}
+
+/** Reads `--require-promise`, alone or with `strict`. Throws USAGE. */
+export function toNeededPromise(given: string | boolean | undefined): NeededPromise | undefined {
+  if (given === undefined || given === false) return undefined;
+  if (given === true || given === 'strict') return { isStrict: given === 'strict' };
+  const hint = 'Use `--require-promise` alone, or `--require-promise=strict`.';
+  throw new TeddyError('USAGE', `--require-promise does not accept ${given}.`, hint);
 }
 
 /**
@@ -51,5 +60,13 @@ export function requireApprovalOption(): string | boolean | undefined {
   return option('--require-approval', {
     value: '[=whose]',
     describe: 'Require an approval of every plan that was run; =others requires approval by another person.',
+  });
+}
+
+export function requirePromiseOption(): string | boolean | undefined {
+  return option('--require-promise', {
+    value: '[=strict]',
+    describe:
+      'Require that runs changed no file that no plan of the session names; =strict also requires that each plan was done completely.',
   });
 }

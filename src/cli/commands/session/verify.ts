@@ -7,7 +7,15 @@ import { formatCount } from '../../../session/text/format-count.ts';
 import type { VerifiedPage } from '../../../workflow/page/page-file.ts';
 import type { VerifySessionRequest } from '../../../workflow/verify/session.ts';
 import { openIfBundle } from './open-target.ts';
-import { readKeyFile, readKeys, toNeededApproval, requireApprovalOption, signedByOption } from './proof-options.ts';
+import {
+  readKeyFile,
+  readKeys,
+  requireApprovalOption,
+  requirePromiseOption,
+  signedByOption,
+  toNeededApproval,
+  toNeededPromise,
+} from './proof-options.ts';
 import { toTarget } from './target-option.ts';
 import { resolvePath } from '../../context.ts';
 import { isClean, renderVerified } from '../../render/verified.ts';
@@ -43,6 +51,11 @@ export class SessionVerifyCommand extends TeddyCommand {
       approval may come later. A person who was asked about each action has approved the plan; for =others, that is not
       enough. Names are easily forged: with --signed-by added, the keys have to differ too.
 
+      With --require-promise, it is a fault if a run changed a file that no plan on the branch names, such as a lock file
+      that a command rewrote; \`promise.allow\` in the base branch's \`.teddy/config.yaml\` lists files that may change.
+      With =strict, each run has to do all that its own plan names, and nothing else. Turns that were undone, and plans
+      of other agents, which are prose, are not judged.
+
       With --page, teddy reads a file from \`teddy export --html\`, renders the page again from the commits that
       it was made from, and compares every byte, even if the session has grown since. Only the version of teddy that
       made a page can do that.
@@ -57,6 +70,7 @@ export class SessionVerifyCommand extends TeddyCommand {
       ['A bundle that somebody sent, for a script', '$0 verify session.bundle --json'],
       ['A page that somebody sent', '$0 verify --page session.html'],
       ['Every plan that was run, approved by somebody else', '$0 verify --require-approval=others'],
+      ['No run changed more than the plans name', '$0 verify --require-promise'],
       ['Every entry signed by a key that you know', '$0 verify --signed-by ~/.ssh/id_ed25519.pub'],
     ],
   });
@@ -67,6 +81,7 @@ export class SessionVerifyCommand extends TeddyCommand {
   fsck = option('--fsck', { describe: 'Also run git fsck.' });
   signedBy = signedByOption();
   requireApproval = requireApprovalOption();
+  requirePromise = requirePromiseOption();
   file = option('--page', { value: '<file>', describe: 'Compare a page with the commits that it was made from.' });
 
   protected override trustsHead = () => 'always' as const;
@@ -85,6 +100,7 @@ export class SessionVerifyCommand extends TeddyCommand {
           fsck: this.fsck,
           signedBy: await readKeys(project, this.signedBy, (path) => readKeyFile(this.context, path)),
           requireApproval: toNeededApproval(this.requireApproval),
+          requirePromise: toNeededPromise(this.requirePromise),
         };
         return await this.verify(terminal, project, options);
       } finally {
@@ -123,8 +139,8 @@ export class SessionVerifyCommand extends TeddyCommand {
     const target = toTarget(this.target, this.session);
     if (this.all && target !== undefined)
       throw new TeddyError('USAGE', '`--all` cannot be combined with a name.', 'Omit one of them.');
-    const isMore =
-      target !== undefined || this.all || this.fsck || this.signedBy.length > 0 || this.requireApproval !== undefined;
+    const policy = [this.requireApproval, this.requirePromise].some((one) => one !== undefined);
+    const isMore = target !== undefined || this.all || this.fsck || this.signedBy.length > 0 || policy;
     if (this.file !== undefined && isMore)
       throw new TeddyError(
         'USAGE',
