@@ -3,6 +3,7 @@ import type { TreeChange, DiffKind } from '../ports/git.ts';
 import type { TurnStatus } from '../session/lines/line-order.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../names.ts';
 import type { ParsedPlan } from '../plan/plan.ts';
+import type { KeptPromise } from '../plan/report/promise.ts';
 import type { Report } from '../plan/report/report.ts';
 import type { RunStatus } from '../session/entries/entry-trailers.ts';
 import type { EntryKind, VerdictWord } from '../session/entries/entry.ts';
@@ -92,6 +93,8 @@ export interface PageTurn {
   /** The verdicts on the plan, oldest first. */
   verdicts: PageVerdict[];
   report: PageReport | null;
+  /** The plan compared with what the turn touched; null when nothing was carried out. */
+  promise: KeptPromise | null;
   /** The code changes of all the turn's commits together. */
   files: PageFile[];
   request: PageRequest | null;

@@ -7,6 +7,7 @@ import { fold, renderActions } from './actions.ts';
 import { renderElsewhere } from './diff.ts';
 import { firstLine, html, pre, renderTime, type Html } from './html.ts';
 import { renderCode, renderCut, renderMarkdown } from './markdown.ts';
+import { renderPromise } from './promise.ts';
 import { renderRequest } from './request.ts';
 import type { PagePart, PagePlan, PageReport, PageTurn, PageVerdict, SessionPage } from './session-page.ts';
 import { isRejected, lastWord, toTurnState } from './turn-state.ts';
@@ -78,7 +79,7 @@ function renderPart(part: PagePart, turn: PageTurn, before: PageTurn | null): Ht
     case 'plan':
       return turn.plan === null
         ? null
-        : html`${renderPlan(turn, turn.plan, before)}${turn.verdicts.map((verdict) => renderVerdict(verdict, turn.plan))}${turn.report === null || isJudged(turn, turn.report) ? null : renderApproval(turn.report, turn.plan)}${renderActions(turn)}${turn.report === null ? null : renderRest(turn.report)}`;
+        : html`${renderPlan(turn, turn.plan, before)}${turn.verdicts.map((verdict) => renderVerdict(verdict, turn.plan))}${turn.report === null || isJudged(turn, turn.report) ? null : renderApproval(turn.report, turn.plan)}${renderActions(turn)}${renderPromise(turn)}${turn.report === null ? null : renderRest(turn.report)}`;
     case 'report':
       return null;
   }

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { renderSessionPage } from '../../src/page/render-page.ts';
 import type { PageTurn, SessionPage } from '../../src/page/session-page.ts';
-import type { TurnName } from '../../src/names.ts';
+import type { RepoPath, TurnName } from '../../src/names.ts';
+import { checkReport } from '../../src/plan/report/promise.ts';
 import {
   oid,
   pageFile,
@@ -193,6 +194,27 @@ describe('a turn', () => {
     const html = render(sessionPage([], { spent, checks: { verify, replay } })).replace(/\s+/g, ' ');
     expect(html).toContain('<dt>Tokens</dt> <dd>– <small>2 answers without a count</small></dd>');
     expect(toText(html)).toContain('Verified: 1 entry, no fault');
+  });
+
+  test('shows below the actions what its plan does not lead to expect', () => {
+    const promise = checkReport({
+      action_logs: [
+        { index: 1, action_type: 'CREATE', status: 'SUCCESS', params: { file_path: 'a.txt' } },
+        { index: 2, action_type: 'EXECUTE', status: 'FAILURE', params: { command: 'npm test' } },
+      ],
+      changes: [
+        { path: 'a.txt' as RepoPath, change: 'added', before: null, after: null, action: 1 },
+        { path: '<b>lock' as RepoPath, change: 'modified', before: null, after: null, action: 2 },
+      ],
+    });
+    const html = inTurn({ parts, outcome: 'FAILURE', plan: pagePlan(plan), report: pageReport('01', [{}]), promise });
+    const section = html.slice(html.indexOf('<section class="promise"'));
+    const text = toText(section.slice(0, section.indexOf('</section>'))).replace(/\s+/g, ' ');
+    expect(text).toContain('Promise beyond the plan 1 file changed as the plan says.');
+    expect(text).toContain('<b>lock changed, but named by no action 2');
+    expect(text).toContain('npm test a test that did not pass 2');
+    expect(section).toContain('<bdi>&lt;b&gt;lock</bdi>');
+    expect(section).toContain('href="#t01-a2"');
   });
 
   test('shows a new file’s content once, whichever view is open', () => {

@@ -116,6 +116,7 @@ export function pageTurn(turn: string, more: Partial<PageTurn> = {}): PageTurn {
     plan: null,
     verdicts: [],
     report: null,
+    promise: null,
     files: [],
     request: null,
     commits: [

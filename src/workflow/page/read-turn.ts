@@ -27,7 +27,7 @@ import {
   type Turn,
   type TurnBodies,
 } from '../../view/view.ts';
-import { joinChanges } from '../review/turn.ts';
+import { comparePromise, joinChanges } from '../review/turn.ts';
 import { maxText, openTexts, type PageTexts } from './page-texts.ts';
 import type { RequestReader } from './read-request.ts';
 import type { PageStep, WalkedLine, WalkedTurn } from './walk-lines.ts';
@@ -159,6 +159,7 @@ export async function toPageTurn(
     plan,
     verdicts: verdicts ?? [],
     report: reported,
+    promise: await toPromise(project, read, report, steps),
     files: files ?? [],
     request,
     commits: await toCommits(project, steps),
@@ -167,6 +168,14 @@ export async function toPageTurn(
     partlyUndoneBy: read.partlyUndoneBy,
     faults: await maskTexts(project.masker, faults),
   };
+}
+
+function toPromise(project: Project, read: Turn, report: Report | null, steps: readonly PageStep[]) {
+  const changes = new Map(steps.map((step) => [step.commit, step.changes ?? []]));
+  return maskTexts(
+    project.masker,
+    comparePromise(read, report, (commit) => changes.get(commit) ?? []),
+  );
 }
 
 async function toCommits({ masker }: Project, steps: readonly PageStep[]): Promise<PageTurn['commits']> {

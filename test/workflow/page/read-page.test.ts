@@ -8,7 +8,7 @@ import { findPageSource, readPage } from '../../../src/workflow/page/read-page.t
 import { given } from '../../support/given.ts';
 import { type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
-import { create, line, say, session, turn } from '../../support/turns.ts';
+import { command, create, line, say, session, turn } from '../../support/turns.ts';
 
 const branch = `${line}--02-branch-01`;
 let project: MemoryProject;
@@ -41,6 +41,14 @@ function find(name: string, of = page): PageTurn {
 }
 
 describe('a page', () => {
+  test('has the promise of each turn that ran, with masked names', async () => {
+    const states = page.turns.map(({ promise }) => promise?.paths.map(({ path, state }) => `${path} ${state}`));
+    expect(states).toEqual([['one.txt kept'], ['two.txt kept'], ['three.txt kept'], ['other.txt kept'], undefined]);
+    const secret = await given.executedTurns({ One: [command('echo a'), create('a.txt')] });
+    secret.secrets.set('echo a', 'token');
+    expect((await read(secret)).turns[0]?.promise?.commands[0]?.command).toBe('[masked: token]');
+  });
+
   test('has each turn once, the requested line’s first, each with the turn that it continues from', () => {
     expect(page.turns.map(({ turn: id, name, line: of, parent }) => [id, name, of, parent])).toEqual([
       ['01', '01', line, null],

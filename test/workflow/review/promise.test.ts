@@ -1,4 +1,4 @@
-/** What `show` and `review` say about a plan's promise, for teddy's own turns and for a captured one. */
+/** `show` and `review` compare a plan with what its turn did, for teddy's own turns and for a captured one. */
 import { expect, test } from 'vitest';
 import type { Oid, SessionId, TurnName } from '../../../src/names.ts';
 import { listLines } from '../../../src/session/lines/lines.ts';
