@@ -93,7 +93,11 @@ async function holds(project: SessionSource, base: BaseHistory, line: KnownLine)
 }
 
 /** Returns true if a landing of the line up to `tip` has landed its current state. */
-export async function isLandedUpTo(project: SessionSource, line: KnownLine, tip: Oid): Promise<boolean> {
+export async function isLandedUpTo(
+  project: SessionSource,
+  line: Pick<KnownLine, 'oid' | 'session' | 'nearest'>,
+  tip: Oid,
+): Promise<boolean> {
   return tip === line.oid || (await isBehind(project, line, tip)) || isOnlyVerdictsSince(project, line, tip);
 }
 
@@ -124,7 +128,11 @@ export async function hasSameCode(store: SessionStore, a: Oid, b: Oid): Promise<
 }
 
 /** Returns true if the line is an earlier state of a landed one. Entry IDs sort by time, which settles most cases. */
-async function isBehind(project: SessionSource, { oid, nearest }: KnownLine, tip: Oid): Promise<boolean> {
+async function isBehind(
+  project: SessionSource,
+  { oid, nearest }: Pick<KnownLine, 'oid' | 'nearest'>,
+  tip: Oid,
+): Promise<boolean> {
   const { store } = project.repository;
   if ((await store.resolve(tip)) === null) return false;
   const landed = await findNearestEntry(project, tip);

@@ -4,6 +4,7 @@ import type { Project } from '../../ports/project.ts';
 import { decodeLandings, landingText } from '../../session/lines/landing.ts';
 import { isTurnName, sessionDir, shortRef, type Oid, type SessionId } from '../../names.ts';
 import { listArchives } from '../../session/lines/archives.ts';
+import { findNotedLine } from './noted-landings.ts';
 import { findPlanned } from '../../view/view.ts';
 import { isOnLine } from '../../session/entries/ancestry.ts';
 import { isOnlyVerdictsSince, hasSameCode, readBaseTips } from '../../session/lines/find-landed.ts';
@@ -48,8 +49,8 @@ async function findOpenBranch(
 }
 
 /**
- * Returns true if the session's base branch, or a default branch, contains everything on the line. `bases` replaces
- * these branches.
+ * Returns true if the session's base branch, or a default branch, contains everything on the line, as its commits or a
+ * true note say. `bases` replaces these branches; notes then do not count.
  */
 export async function hasLandedAsItStands(
   project: Project,
@@ -63,7 +64,8 @@ export async function hasLandedAsItStands(
   const start = await findBaseStart(project, nearest);
   // A branch that has not moved since the session began contains none of its commits, so there is no need to ask git.
   const before = start === null ? undefined : (await store.readCommit(start.oid)).parents[0];
-  for (const base of bases ?? (await listBaseTips(project, session, start))) {
+  const tips = bases ?? (await listBaseTips(project, session, start));
+  for (const base of tips) {
     if (base === before) continue;
     if (await store.isAncestor(oid, base)) return true;
     const found = await store.findReachable(`${landingText}${session}@`, base, [oid]);
@@ -78,7 +80,7 @@ export async function hasLandedAsItStands(
           return true;
     }
   }
-  return false;
+  return bases === undefined && (await findNotedLine(project.repository, line, tips)) !== null;
 }
 
 /** Returns a session's newest other branch with code that has not landed, or null. */

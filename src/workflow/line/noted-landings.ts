@@ -3,7 +3,16 @@
  * the sessions. A note is a claim. It counts only if merging the sessions' code gives exactly the squash's code.
  */
 import { TeddyError } from '../../errors.ts';
-import { isNotesRef, isOid, type Oid, type RefName, type SessionId } from '../../names.ts';
+import {
+  isNotesRef,
+  isOid,
+  isRefName,
+  notesCopyRef,
+  notesRef,
+  type Oid,
+  type RefName,
+  type SessionId,
+} from '../../names.ts';
 import type { RefTip, Repository } from '../../ports/git.ts';
 import { readRows, writeRows } from '../../session/entries/cached-rows.ts';
 import { decodeEntry } from '../../session/entries/entry.ts';
@@ -141,14 +150,39 @@ export async function findNotedLines(
   const { usual, own } = await readBaseTips({ repository }, named, starts, listed);
   for (const line of named) {
     const bases = [...usual, ...(own.get(starts.get(line.session)?.branch ?? '') ?? [])];
-    for (const { commit, tip } of claims.get(line.session)?.slice(0, maxSquashes) ?? [])
-      if (!found.has(line.ref) && (await isLandedUpTo({ repository }, line, tip)))
-        if (await isOnOneOf(repository, commit, bases)) {
-          const proven = await findNotedLanding(repository, notes, commit);
-          if (proven.some((one) => one.tip === tip)) found.set(line.ref, commit);
-        }
+    const squash = await findSquash(repository, { notes, claims }, line, bases);
+    if (squash !== null) found.set(line.ref, squash);
   }
   return found;
+}
+
+/** Does the same for one line; `bases` are the tips of its base branches. Starts no git process to find the notes. */
+export async function findNotedLine(
+  repository: NotesSource & Pick<Repository, 'remotes'>,
+  line: Landable,
+  bases: readonly Oid[],
+): Promise<Oid | null> {
+  const refs = [notesRef, ...(await repository.remotes.names()).map(notesCopyRef)].filter(isRefName);
+  const tips = await Promise.all(refs.map((ref) => repository.store.resolve(ref)));
+  const notes = [...new Set(tips.filter((oid) => oid !== null))];
+  if (notes.length === 0) return null;
+  return findSquash(repository, { notes, claims: await readClaims(repository, notes) }, line, bases);
+}
+
+type Landable = Parameters<typeof isLandedUpTo>[1];
+
+async function findSquash(
+  repository: NotesSource,
+  { notes, claims }: { notes: readonly Oid[]; claims: ReadonlyMap<SessionId, readonly Claim[]> },
+  line: Landable,
+  bases: readonly Oid[],
+): Promise<Oid | null> {
+  for (const { commit, tip } of claims.get(line.session)?.slice(0, maxSquashes) ?? []) {
+    if (!(await isLandedUpTo({ repository }, line, tip)) || !(await isOnOneOf(repository, commit, bases))) continue;
+    const proven = await findNotedLanding(repository, notes, commit);
+    if (proven.some((one) => one.tip === tip)) return commit;
+  }
+  return null;
 }
 
 async function isOnOneOf({ store }: NotesSource, commit: Oid, bases: readonly Oid[]): Promise<boolean> {

@@ -1,12 +1,15 @@
 /** Notes that name the sessions of a squash: which of them are true, and what a list makes of them. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { mainLineRef, notesCopyRef, notesRef, type Oid, type RefName, type SessionId } from '../../../src/names.ts';
+import { listLines } from '../../../src/session/lines/lines.ts';
 import { mergeCommits } from '../../../src/session/lines/landing.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { findNotedLanding } from '../../../src/workflow/line/noted-landings.ts';
+import { hasLandedAsItStands } from '../../../src/workflow/line/find-open.ts';
 import { addNoteLines } from '../../../src/workflow/line/notes.ts';
 import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
 import { given } from '../../support/given.ts';
+import { memoryRemote } from '../../support/memory-remotes.ts';
 import type { MemoryProject } from '../../support/memory-repository.ts';
 import { create, edit, session as id, start, turn } from '../../support/turns.ts';
 
@@ -150,10 +153,15 @@ describe('in a list', () => {
 
   test('a session whose squash is on main has landed, by its note or a copy of a remote’s notes', async () => {
     const head = await squash([one]);
+    project.remotes.set('origin', await memoryRemote());
     expect(await states()).toEqual({ [one]: ['closed', null], [two]: ['closed', null] });
     for (const ref of [notesRef, notesCopyRef('origin')]) {
       await read(head, [line(one), line(two)], ref);
       expect(await states()).toEqual({ [one]: ['landed', head], [two]: ['closed', null] });
+      // `status`, `archive` and `delete` ask about one line.
+      const lines = await listLines(project);
+      const landed = await Promise.all(lines.map((one) => hasLandedAsItStands(project, one)));
+      expect(lines.filter((_, at) => landed[at]).map(({ session }) => session)).toEqual([one]);
       await drop(ref);
     }
   });
