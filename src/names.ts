@@ -184,6 +184,11 @@ export function parseArchiveRef(ref: string): ArchiveName | null {
   return parsed === null || ref !== archiveRef(line) ? null : { ...parsed, line };
 }
 
+/** The name of the branch that brings a session's code to a pull request; a number may follow it. */
+export function landingBranch(session: SessionId): string {
+  return `teddy-land/${session}`;
+}
+
 /** The notes that name the sessions of squashed commits. */
 export const notesRef = 'refs/notes/teddy' as RefName;
 

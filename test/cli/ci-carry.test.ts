@@ -40,7 +40,10 @@ test('it looks at the pushed commits, or at HEAD’s, and says which session it 
   const archived = new RegExp(`^${session} \\(${tip}\\): archived as refs/teddy/archive/\\S+\\n$`);
   expect(await project.ok('ci', 'carry')).toMatch(archived);
   await memory.commit('By hand\n', { 'b.txt': 'b\n' });
-  const nothing = { exitCode: 0, stdout: 'No commit comes from a session. Nothing was changed.\n' };
+  const nothing = {
+    exitCode: 0,
+    stdout: 'No landing, and no squash of a branch that is still there, was found. Nothing was changed.\n',
+  };
   expect(await project.run(['ci', 'carry'])).toMatchObject(nothing);
   const known = { exitCode: 0, stdout: expect.stringContaining(': is archived already as ') };
   expect(await withEvent({ before, after: await memory.tipOf('main') })).toMatchObject(known);

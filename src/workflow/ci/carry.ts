@@ -11,6 +11,7 @@ import { decodeLandings, landingText, mergeCommits, type LandedFrom } from '../.
 import {
   archivePrefix,
   archiveRef,
+  landingBranch,
   mainLineRef,
   notesRef,
   type Oid,
@@ -97,8 +98,8 @@ interface Source {
 }
 
 /**
- * Finds the branches that squashes came from: the pull request in a subject such as `Add it (#7)`, and the branches of
- * the sessions whose files it brings. A branch counts only if merging it gives exactly the squash.
+ * Finds the branches that squashes came from: the pull request in a subject such as `Add it (#7)`, the branches of the
+ * sessions whose files it brings, and the branches that `teddy land --pr` has made. A branch counts only if merging it gives exactly the squash.
  */
 async function findSources(
   context: CarryContext,
@@ -113,18 +114,24 @@ async function findSources(
     const sessions = squashes.filter(({ commit }) => commit === found.oid).map(({ session }) => session);
     const isSource = ({ ref }: RefTip) =>
       ref === `refs/pull/${number}/head` || sessions.some((session) => isOfSession(ref, session));
-    return number === undefined && sessions.length === 0 ? [] : [{ found, isSource }];
+    return [{ found, isSource }];
   });
   if (wanted.length === 0) return [];
   const { refs } = await context.project.repository.remotes.list(context.remote, sourcePrefixes, context);
+  const landed = refs
+    .filter(({ ref }) => ref.startsWith(`refs/heads/${landingBranch('' as SessionId)}`))
+    .slice(-maxLanded);
   const sources: Source[] = [];
   for (const { found, isSource } of wanted) {
-    const tips = await fetchTips(context, refs.filter(isSource));
+    const tips = await fetchTips(context, [...refs.filter(isSource), ...landed]);
     const from = await findFrom(context.project, found, tips);
     if (from.length > 0) sources.push({ commit: found.oid, from });
   }
   return sources;
 }
+
+/** The newest branches of landings to try for each commit; their names begin with a date. */
+const maxLanded = 20;
 
 const sourcePrefixes = ['refs/heads/', archivePrefix, 'refs/pull/'];
 

@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { TransferOptions } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { isRefName, shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
+import { isRefName, landingBranch, shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
 import { findLandings, mergeCommits } from '../../session/lines/landing.ts';
 import { readBaseBranch } from '../../session/lines/lines.ts';
 import { parseForge } from '../../session/masks/urls.ts';
@@ -116,7 +116,7 @@ async function chooseBranch(
 ): Promise<LandingBranch> {
   const { store } = project.repository;
   const here = new Map((await store.listRefs('refs/heads/')).map(({ ref, oid }) => [ref, oid]));
-  const wanted = branch ?? `teddy-land/${session}`;
+  const wanted = branch ?? landingBranch(session);
   const anotherName = 'Name another one with `--pr=<branch>`, or omit the name: `teddy land --pr`.';
   if (wanted === local || wanted === shortRef(base.ref))
     throw toUsage(`${wanted} is the branch that the pull request asks to change.`, anotherName);

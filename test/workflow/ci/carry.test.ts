@@ -1,6 +1,6 @@
 /** Sessions that a merge on the forge brought to a branch: kept on the remote, and noted. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { archiveRef, mainLineRef, type Oid, type RefName, type SessionId } from '../../../src/names.ts';
+import { archiveRef, landingBranch, mainLineRef, type Oid, type RefName, type SessionId } from '../../../src/names.ts';
 import { carrySessions } from '../../../src/workflow/ci/carry.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { addNoteLines } from '../../../src/workflow/line/notes.ts';
@@ -82,6 +82,17 @@ describe('a squash', () => {
     await put(branch, tip);
     expect(await carry(head)).toMatchObject({ archives: [{ tip, isNew: true }], notes: [{ commit: head }] });
     expect((await refsThere()).get(branch)).toBe(tip);
+  });
+
+  test('of a landing without a number is recognized by the branch that `land --pr` has made', async () => {
+    await project.setRef('refs/heads/pr', base);
+    const landed = (await landSession(project, { target: line, onto: 'pr' })).commit as Oid;
+    const head = await squash(landed, 'Add it\n');
+    await put(branch, tip);
+    await put(`refs/heads/${landingBranch('20260101-another' as SessionId)}`, base);
+    expect((await carry(head)).notes).toEqual([]);
+    await put(`refs/heads/${landingBranch(session as SessionId)}`, landed);
+    expect((await carry(head)).notes).toEqual([{ commit: head, from: [{ session, tip }], isNew: true }]);
   });
 
   test('of a landing that has lost its trailers is noted', async () => {

@@ -11,8 +11,9 @@ export class CiCarryCommand extends TeddyCommand {
     description: 'After a merge on the forge, keep its sessions on the remote, and note where they went.',
     details: `
       For the commits that a push added to a branch, it finds the sessions: those that landings name, those whose
-      entries were merged, and those of squashes. A squash is recognized by its branch, or by the pull request in its
-      subject, as in \`Add it (#7)\`: merging that branch has to give exactly the squash.
+      entries were merged, and those of squashes. A squash is recognized by the pull request in its subject, as in
+      \`Add it (#7)\`, or by a branch of the session or of \`teddy land --pr\` that is still there: merging that
+      branch has to give exactly the squash.
 
       It archives the branches of these sessions on origin, under refs/teddy/archive/, so that deleting them loses
       nothing. For each squash, it adds the line \`Teddy-Landed-From: <session>@<commit>\` to the commit's note in
@@ -86,7 +87,7 @@ function renderCarried({ archives, notes, lost }: Omit<Carried, 'range'>): strin
     ...lost.map(({ session, commit, reason }) => `${session}, named by ${commit.slice(0, 10)}: ${reason}`),
     ...(lost.length === 0 ? [] : [`hint:  Push each session from a clone that has it: ${listPushes(lost)}.`]),
     ...(archives.length + notes.length + lost.length === 0
-      ? ['No commit comes from a session. Nothing was changed.']
+      ? ['No landing, and no squash of a branch that is still there, was found. Nothing was changed.']
       : []),
   ];
   return rows.map((row) => `${toVisible(row)}\n`).join('');
