@@ -80,7 +80,7 @@ export async function showTurn(
     asides: turn.asides,
     plan: turn.plan,
     report,
-    promise: comparePromise({ ...turn, records, steps }, report, await readChanges(store, steps, report)),
+    promise: comparePromise({ ...turn, records, steps }, report, await readChanges(store, steps, turn)),
     diff: diffs.map(({ diff }) => diff).join(''),
     entries: steps.filter(({ entry }) => entry !== null).map(toLogged),
     agent: turn.agent ?? (isCaptured(records) ? await findFollowed(project, found, steps) : null),
@@ -94,11 +94,15 @@ export async function showTurn(
   };
 }
 
-/** Reads the changes of a turn that has no report. Absent parents, as in a shallow clone, leave a step's changes unknown. */
-async function readChanges(store: Store, steps: Turn['steps'], report: Report | null) {
+/** Reads the changes of a turn with another agent's plan. Absent parents, as in a shallow clone, leave a step's changes unknown. */
+async function readChanges(
+  store: Store,
+  steps: Turn['steps'],
+  { plan, report, isAgentPlan }: Omit<Turn, 'steps' | 'records'>,
+) {
   const changes = new Map<Oid, ChangedCommit['changes']>();
   const known = steps.filter(({ parent }) => parent !== null);
-  if (report === null)
+  if (report === null && plan !== null && isAgentPlan)
     for await (const one of store.changesOf(known.map(({ commit, parent }) => ({ oid: commit, parent }))))
       changes.set(one.oid, one.changes);
   return (commit: Oid) => changes.get(commit) ?? [];
