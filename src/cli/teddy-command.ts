@@ -159,7 +159,7 @@ function readTurnPaths(given: TeddyCommand): void {
 function keepSession(error: unknown, command: object): unknown {
   const { session } = command as { session?: unknown };
   if (typeof session !== 'string' || !(error instanceof TeddyError) || error.hint === undefined) return error;
-  const step = /`teddy (?:plan|ask|execute|chat|undo|show|resume|say|log(?=`))(?![^`]* -s )/g;
+  const step = /`teddy (?:plan|ask|execute|chat|undo|show|resume(?! [^-`])|say|log(?=`))(?![^`]* -s )/g;
   return Object.assign(error, { hint: error.hint.replace(step, (all) => `${all} -s ${toShellWord(session)}`) });
 }
 

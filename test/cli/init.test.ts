@@ -99,6 +99,15 @@ test('--remove asks too, and takes everything away again', async () => {
   expect(project.memory.hooked.files.size).toBe(0);
 });
 
+test('Ctrl-C at a question says how to go on with what was begun', async () => {
+  await init('--yes', '--only', 'global');
+  const run = project.inTerminal(['init', '--remove'], { env });
+  await run.waitFor('[Y/n] ');
+  run.press('\u0003');
+  expect(await run.exitCode).toBe(130);
+  expect(run.text()).toContain('What was done stays. `teddy init --remove` asks about the rest.');
+});
+
 test('an unknown part is refused; a file in the way is reported, stays, and does not stop the rest', async () => {
   expect(await project.refuses('USAGE', 2, ['init', '--only', 'skil'], { env })).toContain('Is it skill?');
   await project.memory.write({ '.mcp.json': '{ "teddy": ' });

@@ -45,6 +45,11 @@ test('a bare clone is told of what can be done in it', async () => {
   expect(stderr).toContain('[NOT_ON_LINE]');
   expect(stderr).toContain(`teddy execute -s teddy/${session} --worktree`);
   expect(stderr).not.toContain('git switch');
+  const status = await project.run(['status'], { cwd: bare });
+  expect(status.stdout).toContain(`A bare repository. The newest open session is ${session}.`);
+  expect(status.stdout).toContain(`Next: teddy resume teddy/${session} --worktree`);
+  const gone = await project.run(['resume', session], { cwd: bare });
+  expect(gone.stderr).toContain(`\`teddy resume teddy/${session} --worktree\``);
   const undone = await project.run(['session', 'undo', '-s', session], { cwd: bare });
   expect(undone.stderr).toContain(`git worktree add <directory> teddy/${session}`);
 });

@@ -126,6 +126,7 @@ test('a killed publication is finished, partial files by dead processes are remo
   await put(inTeddy('mine/note.txt'), 'mine');
   await put(inTeddy('commands/0123456789abcdef.note'), 'of an older teddy');
   for (const name of ['capture', 'spool.kept']) await put(inTeddy(`${name}/a.json`), '{}');
+  await put(inTeddy('attributes.before'), 'a -text');
   const others = [`file-${deadPid}-notes`, `file-${deadPid}-0123456789ab`, `notes.tmp-file-${deadPid}-0123456789ab`];
   for (const name of others) await put(join(repo.root, '.git/info', name), 'mine');
   await put(inTeddy(`file-${process.ppid}-0123456789ab`), 'at work');

@@ -94,7 +94,9 @@ export class InitCommand extends TeddyCommand {
         await withInterrupt(terminal, 'teddy init --dry-run', (signal) =>
           carryOutParts(planned, {
             decide: async (one, step) =>
-              this.yes ? isUsual(step) : this.isOffered(one, step) && ask(terminal, signal, one, step, shorten),
+              this.yes
+                ? isUsual(step)
+                : this.isOffered(one, step) && ask(terminal, signal, one, step, { shorten, isRemoval: this.remove }),
             tell: say,
             onDone: (one, step) => {
               taken.add(step);
@@ -174,9 +176,16 @@ function shortener(root: string | undefined, home: string | undefined): Shorten 
   };
 }
 
-async function ask(terminal: Terminal, signal: AbortSignal, { part }: PlannedPart, step: Step, shorten: Shorten) {
+async function ask(
+  terminal: Terminal,
+  signal: AbortSignal,
+  { part }: PlannedPart,
+  step: Step,
+  { shorten, isRemoval }: { shorten: Shorten; isRemoval: boolean },
+) {
   const { askYes } = await import('../ask/finish-write.ts');
   const changes = describeChanges(step.changes, shorten);
   const question = `${part.name.padEnd(8)} ${toVisible(step.does)}?${changes === '' ? '' : ` It ${changes}.`} [${isUsual(step) ? 'Y/n' : 'y/N'}] `;
-  return askYes(terminal, signal, question, isUsual(step), 'What was done stays. `teddy init` asks about the rest.');
+  const again = `teddy init${isRemoval ? ' --remove' : ''}`;
+  return askYes(terminal, signal, question, isUsual(step), `What was done stays. \`${again}\` asks about the rest.`);
 }

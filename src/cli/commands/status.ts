@@ -124,7 +124,8 @@ function describeHead(terminal: Terminal, { head, session, line, found }: Status
   const place = head === null ? 'A bare repository' : `On ${terminal.style('bold', toVisible(head))}`;
   if (line === null) return `${place}. No session of yours is open.`;
   if (found === 'detached') return `${place}, at an entry in ${session}.`;
-  if (found === 'open') return `${place}, which is not a session's branch. The newest open session is ${session}.`;
+  if (found === 'open')
+    return `${place}${head === null ? '' : ", which is not a session's branch"}. The newest open session is ${session}.`;
   return line === `teddy/${session}` ? `${place}.` : `${place}, a line of ${session}.`;
 }
 

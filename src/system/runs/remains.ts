@@ -124,7 +124,7 @@ async function findServer(options: SystemRemainsOptions): Promise<Remain[]> {
 
 /** Names that teddy itself uses in this directory. */
 const ownNames =
-  /^(?:allowed|answers|aside|cache|capture|commands|journal|runs|setup|spool(?:\.kept)?|talks|trusted|write_sessions|worktrees|(?:server|served-models|models)\.json(?:\..*)?|(?:append|refs)-\d+-.*\.json(?:\..*)?|(?:lock|index)-[0-9a-f]{8}(?:\.lock)?|(?:snapshot|file)-\d+-.*|made-for(?:\..*)?)$/;
+  /^(?:allowed|answers|aside|attributes\.before|cache|capture|commands|journal|runs|setup|spool(?:\.kept)?|talks|trusted|write_sessions|worktrees|(?:server|served-models|models)\.json(?:\..*)?|(?:append|refs)-\d+-.*\.json(?:\..*)?|(?:lock|index)-[0-9a-f]{8}(?:\.lock)?|(?:snapshot|file)-\d+-.*|made-for(?:\..*)?)$/;
 
 async function findStrangers({ dir }: SystemRemainsOptions): Promise<Remain[]> {
   const names = (await namesIn(dir)).filter((name) => !ownNames.test(name));

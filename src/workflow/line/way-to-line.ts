@@ -7,13 +7,15 @@ import { toShellWord } from '../../session/text/shell-word.ts';
 
 /**
  * Returns `cd` to the work tree that has the line checked out, otherwise `git switch`, after any commands that git
- * needs first. `workspace` is the work tree that has the line checked out, if known.
+ * needs first; in a bare repository, the command that makes a work tree for it. `workspace` is the work tree that has
+ * the line checked out, if known.
  */
 export async function findWayTo(
   project: Project,
   { ref, workspace }: { ref: RefName; workspace: Workspace | null },
 ): Promise<string> {
   if (workspace !== null) return `cd ${toShellWord(workspace.root)}`;
+  if (project.repository.workspace === null) return `teddy resume ${toShellWord(shortRef(ref))} --worktree`;
   const holder = (await project.repository.linkedWorkTrees()).find((tree) => tree.ref === ref);
   if (holder !== undefined && !holder.isGone) return `cd ${toShellWord(holder.root)}`;
   const steps = [

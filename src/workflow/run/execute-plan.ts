@@ -206,7 +206,7 @@ function notApprovedError(turn: PendingTurn, count: number): TeddyError {
   return new TeddyError(
     'NOT_APPROVED',
     `Turn ${turn.turn} has ${count} ${count === 1 ? 'action' : 'actions'} to approve, but there is no terminal to ask in.`,
-    'Use -y to approve every action, or --reject to close the turn without running any.',
+    'Approve every action with `teddy execute -y`, or close the turn without running any: `teddy execute --reject`.',
   );
 }
 
