@@ -272,8 +272,12 @@ export async function openMessageFile(path: string): Promise<MessageFile> {
   return (await import('./system/agents/hook-scripts.ts')).messageFile(path);
 }
 
-/** Opens the repository that GitHub's variables name. Throws USAGE when one is missing. */
-export async function openForge(env: Environment, signal: AbortSignal): Promise<Forge> {
+/**
+ * Opens the repository that GitHub's variables name, or the merge request of a job on GitLab. Returns null when such a
+ * job has no token. Throws USAGE when another variable is missing.
+ */
+export async function openForge(env: Environment, signal: AbortSignal): Promise<Forge | null> {
+  if (env['GITLAB_CI'] === 'true') return openMergeRequest(env, signal);
   const { GITHUB_API_URL: api = 'https://api.github.com', GITHUB_GRAPHQL_URL: graphql = `${api}/graphql` } = env;
   const { GITHUB_REPOSITORY: repository = '', GITHUB_TOKEN: token = '' } = env;
   if (!/^\w[\w-]*\/(?!\.+$)[\w.-]+$/.test(repository))
@@ -281,6 +285,20 @@ export async function openForge(env: Environment, signal: AbortSignal): Promise<
   if (token === '')
     throw new TeddyError('USAGE', 'GITHUB_TOKEN is not set.', 'Set it to a token with `pull-requests: write`.');
   return (await import('./system/web/github.ts')).githubForge({ api, graphql, repository, token, signal });
+}
+
+async function openMergeRequest(env: Environment, signal: AbortSignal): Promise<Forge | null> {
+  // In a pipeline of the fork's project, CI_PROJECT_ID and CI_PROJECT_URL are the fork's.
+  const { CI_API_V4_URL: api = '', CI_MERGE_REQUEST_PROJECT_ID: project = env['CI_PROJECT_ID'] ?? '' } = env;
+  const { CI_MERGE_REQUEST_PROJECT_URL: page = env['CI_PROJECT_URL'] ?? '', CI_MERGE_REQUEST_IID: iid = '' } = env;
+  if (!URL.canParse(api) || !/^\d+$/.test(project) || !/^\d+$/.test(iid)) {
+    const message = 'CI_API_V4_URL, CI_PROJECT_ID and CI_MERGE_REQUEST_IID do not name a merge request.';
+    throw new TeddyError('USAGE', message, 'Run the job in the pipeline of a merge request.');
+  }
+  const token = env['TEDDY_GITLAB_TOKEN'] ?? '';
+  if (token === '') return null;
+  const { gitlabForge } = await import('./system/web/gitlab.ts');
+  return gitlabForge({ api, page, project, request: Number(iid), token, signal });
 }
 
 /** Throws FILE_NOT_FOUND. */

@@ -154,7 +154,7 @@ const doors: Record<string, string> = {
   'system/files': 'export-file files',
   'system/secrets': 'masker',
   'system/shell': 'process-group running-processes shell',
-  'system/web': 'github page-fetcher',
+  'system/web': 'github gitlab page-fetcher',
   'system/writes': 'check-syntax found-write staging-directory write-staging',
   view: 'schemas view',
   'workflow/blame': 'attribute-files attribute-lines blame-file code-steps document read-story why',

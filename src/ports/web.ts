@@ -18,8 +18,12 @@ export interface Pages {
 
 export interface PullRequest {
   number: number;
+  /** The number as people write it, such as `#7`. */
+  label: string;
+  /** The ref with the change in the repository that it is for. */
+  ref: string;
   isOpen: boolean;
-  /** The repository with the change, as `owner/name`; null when it has been deleted. */
+  /** The repository with the change, as `owner/name`; null when it has been deleted, or the forge does not name it. */
   repository: string | null;
   /** The branch and the commit of the change. */
   branch: string;
@@ -36,10 +40,11 @@ export interface ForgeComment {
 }
 
 /**
- * One repository on a forge. Each method throws REMOTE_UNREACHABLE, REMOTE_REFUSED when the token may not do this or
+ * One repository on a forge, or one merge request in it. Each method throws REMOTE_UNREACHABLE, REMOTE_REFUSED when the token may not do this or
  * the forge asks for patience, INTERRUPTED. The lists have all pages.
  */
 export interface Forge {
+  noun: 'pull request' | 'merge request';
   /** Lists the open pull requests, or only those from this branch, as `owner:branch`. */
   listPullRequests(from?: string): Promise<PullRequest[]>;
   readPullRequest(number: number): Promise<PullRequest>;
@@ -47,5 +52,5 @@ export interface Forge {
   /** Returns the name that the token's own comments have as their author. */
   ownName(): Promise<string>;
   createComment(number: number, body: string): Promise<ForgeComment>;
-  updateComment(id: number, body: string): Promise<ForgeComment>;
+  updateComment(number: number, id: number, body: string): Promise<ForgeComment>;
 }

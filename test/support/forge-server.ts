@@ -1,5 +1,6 @@
 /**
- * A fake GitHub on loopback: pull requests and comments, in pages, with tokens that may read or also write.
+ * A fake GitHub on loopback, and a fake GitLab with the same pull requests and comments, in pages, with tokens that may
+ * read or also write.
  *
  *   const forge = await startForgeServer();
  *   forge.pulls.push(pullOf(7, { head, branch: 'topic' }));
@@ -37,11 +38,16 @@ export interface ForgeServer {
   env: Record<string, string>;
   /** Those of a job for a fork. */
   forkEnv: Record<string, string>;
+  /** Those of a job on GitLab for the merge request 7. */
+  gitlabEnv: Record<string, string>;
   comment(issue: number, login: string, body: string): FakeComment;
   close(): Promise<void>;
 }
 
 const writer = { token: 'ghs-writer', login: 'github-actions[bot]' };
+const gitlabWriter = { token: 'glpat-writer', username: 'project_42_bot' };
+/** The author of notes that the token may not see: GitLab leaves them out of their pages. */
+export const unseen = 'auditor';
 
 export const pullOf = (
   number: number,
@@ -66,6 +72,14 @@ export async function startForgeServer(): Promise<ForgeServer> {
     meanwhile: null,
     env: { ...usual, GITHUB_TOKEN: writer.token },
     forkEnv: { ...usual, GITHUB_TOKEN: 'ghs-fork' },
+    gitlabEnv: {
+      GITLAB_CI: 'true',
+      CI_API_V4_URL: `${url}/api/v4`,
+      CI_PROJECT_ID: '42',
+      CI_PROJECT_URL: 'https://gitlab.example/org/app',
+      CI_MERGE_REQUEST_IID: '7',
+      TEDDY_GITLAB_TOKEN: gitlabWriter.token,
+    },
     comment(issue, login, body) {
       const id = forge.comments.length + 1;
       const made = { id, issue, user: { login }, body, html_url: `https://forge.example/c/${id}` };
@@ -84,6 +98,7 @@ export async function startForgeServer(): Promise<ForgeServer> {
       response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value));
     const { refusal } = forge;
     if (refusal !== null) return void send(refusal.status, { message: refusal.message }, refusal.headers);
+    if (pathname.startsWith('/api/v4/')) return answerAsGitlab(incoming, { pathname, searchParams, text }, send);
     const token = incoming.headers.authorization?.replace('Bearer ', '');
     if (pathname === '/graphql') return void send(200, { data: { viewer: { login: writer.login } } });
     if (incoming.method !== 'GET' && token !== writer.token)
@@ -111,6 +126,47 @@ export async function startForgeServer(): Promise<ForgeServer> {
     if (path !== `issues/${number}/comments`) return void send(404, { message: 'Not Found' });
     if (incoming.method === 'POST') return void send(201, forge.comment(Number(number), writer.login, body));
     send(200, cut(forge.comments.filter(({ issue }) => issue === Number(number))));
+    forge.meanwhile?.();
+    forge.meanwhile = null;
+  }
+
+  function answerAsGitlab(
+    { method, headers }: IncomingMessage,
+    { pathname, searchParams, text }: { pathname: string; searchParams: URLSearchParams; text: string },
+    send: (status: number, value: unknown, headers?: object) => unknown,
+  ): void {
+    const token = headers['private-token'];
+    if (token !== gitlabWriter.token && token !== 'glpat-reader')
+      return void send(401, { message: '401 Unauthorized' });
+    if (pathname === '/api/v4/user') return void send(200, { username: gitlabWriter.username });
+    if (method !== 'GET' && token !== gitlabWriter.token)
+      return void send(403, { error: 'insufficient_scope', error_description: 'The request requires more.' });
+    const [, number, notes, id] =
+      /^\/api\/v4\/projects\/42\/merge_requests\/(\d+)(\/notes(?:\/(\d+))?)?$/.exec(pathname) ?? [];
+    const pull = forge.pulls.find((one) => one.number === Number(number));
+    if (pull === undefined) return void send(404, { message: '404 Not found' });
+    const { state, head, base } = pull;
+    if (notes === undefined)
+      return void send(200, {
+        iid: pull.number,
+        state: state === 'open' ? 'opened' : state,
+        sha: head.sha,
+        source_branch: head.ref,
+        target_branch: base.ref,
+      });
+    const toNote = (one: FakeComment) => ({ id: one.id, author: { username: one.user.login }, body: one.body });
+    // GitLab cuts the end off, and reads a body that does not say that it is JSON as a form.
+    const isJson = headers['content-type'] === 'application/json';
+    const body = isJson && text !== '' ? (JSON.parse(text) as { body: string }).body.trimEnd() : '';
+    if (method !== 'GET' && body === '') return void send(400, { error: 'body is missing' });
+    if (method === 'POST') return void send(201, toNote(forge.comment(pull.number, gitlabWriter.username, body)));
+    const all = forge.comments.filter(({ issue }) => issue === pull.number);
+    const found = all.find((one) => one.id === Number(id));
+    if (method === 'PUT' && found !== undefined) return void send(200, toNote(Object.assign(found, { body })));
+    const [size, page] = ['per_page', 'page'].map((name) => Number(searchParams.get(name))) as [number, number];
+    const next = page * size < all.length ? String(page + 1) : '';
+    const rows = all.slice((page - 1) * size, page * size).filter(({ user }) => user.login !== unseen);
+    send(200, rows.map(toNote), { 'x-next-page': next });
     forge.meanwhile?.();
     forge.meanwhile = null;
   }

@@ -12,7 +12,7 @@ import { withQuarantine } from '../line/quarantine.ts';
  */
 export async function findPullRequest(
   forge: Forge,
-  { head, from }: { head: Oid; from: { repository: string; branch: string } | null },
+  { head, from }: Pick<CheckRun, 'head' | 'from'>,
 ): Promise<PullRequest | null> {
   const owner = from?.repository.split('/')[0];
   const listed = await forge.listPullRequests(from === null ? undefined : `${owner}:${from.branch}`);
@@ -21,9 +21,9 @@ export async function findPullRequest(
     return one.isOpen && one.head === head && isFrom;
   });
   if (found.length < 2) return found[0] ?? null;
-  const names = found.map(({ number }) => `#${number}`).join(', ');
+  const names = found.map(({ label }) => label).join(', ');
   const hint = 'Nothing was written. Close all of them but one.';
-  throw new TeddyError('USAGE', `Several open pull requests have the commit ${head.slice(0, 10)}: ${names}.`, hint);
+  throw new TeddyError('USAGE', `Several open ${forge.noun}s have the commit ${head.slice(0, 10)}: ${names}.`, hint);
 }
 
 /**
@@ -35,7 +35,7 @@ export function withPullRequest<Value>(
   { remote, pull, signal }: { remote: string; pull: PullRequest; signal: AbortSignal },
   use: (range: { base: Oid; head: Oid }) => Promise<Value>,
 ): Promise<Value | null> {
-  const names = [`refs/pull/${pull.number}/head`, `refs/heads/${pull.base}`] as RefName[];
+  const names = [pull.ref, `refs/heads/${pull.base}`] as RefName[];
   return withQuarantine(project, async (toRef) => {
     const { refs } = await project.repository.remotes.list(remote, names, { signal });
     const [head, base] = names.map((name) => refs.find(({ ref }) => ref === name)?.oid);
@@ -67,14 +67,17 @@ export async function postComment(
   forge: Forge,
   { pull: { number }, head, text }: { pull: PullRequest; head: Oid; text: string },
 ): Promise<PostedComment> {
-  const body = `<!-- teddy ci comment ${head} -->\n${text}`;
+  // GitLab cuts the end off, and the next run compares.
+  const body = `<!-- teddy ci comment ${head} -->\n${text}`.trimEnd();
   const name = await forge.ownName();
   const own = (await forge.listComments(number)).find((one) => isByOwner(one, name) && mark.test(one.body));
   // Read last: a run that has taken long would otherwise replace the comment on a commit that was pushed since.
   const now = await forge.readPullRequest(number);
   if (!now.isOpen || now.head !== head) return { state: 'outdated', url: own?.url ?? null };
   if (own?.body === body) return { state: 'unchanged', url: own.url };
-  const written = own === undefined ? await forge.createComment(number, body) : await forge.updateComment(own.id, body);
+  const written = await (own === undefined
+    ? forge.createComment(number, body)
+    : forge.updateComment(number, own.id, body));
   return { state: own === undefined ? 'created' : 'updated', url: written.url };
 }
 
@@ -83,14 +86,22 @@ function isByOwner({ author }: ForgeComment, name: string): boolean {
   return author === name || author === `${name}[bot]`;
 }
 
-/** A run that checked a pull request, as the forge describes it. */
+/** A run for a pull request, as the forge describes it. */
 export interface CheckRun {
-  /** The repository, branch and commit that the run was for; the repository as `owner/name`. */
-  repository: string;
-  branch: string;
   head: Oid;
-  /** The run's result, such as `success`; any code of the pull request may have determined it. */
-  conclusion: string;
+  /** The repository, as `owner/name`, and the branch that the run was for; null for the job's own merge request. */
+  from: { repository: string; branch: string } | null;
+  /** The run's result, such as `success`; any code of the pull request may have determined it. Null while it runs. */
+  conclusion: string | null;
+}
+
+/** Reads the variables of a job in a merge request's pipeline on GitLab. Returns null outside of one. */
+export function readJob(env: Record<string, string | undefined>): CheckRun | null {
+  const { GITLAB_CI, CI_MERGE_REQUEST_IID, CI_MERGE_REQUEST_SOURCE_BRANCH_SHA, CI_COMMIT_SHA = '' } = env;
+  // The pipeline for a merged result has another commit, and only then the source branch's.
+  const head = CI_MERGE_REQUEST_SOURCE_BRANCH_SHA || CI_COMMIT_SHA;
+  const isJob = GITLAB_CI === 'true' && CI_MERGE_REQUEST_IID !== undefined && isOid(head);
+  return isJob ? { head, from: null, conclusion: null } : null;
 }
 
 /**
@@ -106,7 +117,7 @@ export function readCheckRun(text: string): CheckRun | null {
   const isNamed = typeof repository === 'string' && /^[\w.-]+\/[\w.-]+$/.test(repository);
   if (!isNamed || typeof branch !== 'string' || typeof head !== 'string' || !isOid(head))
     throw strangeEvent('workflow_run');
-  return { repository, branch, head, conclusion: typeof conclusion === 'string' ? conclusion : 'no result' };
+  return { head, from: { repository, branch }, conclusion: typeof conclusion === 'string' ? conclusion : 'no result' };
 }
 
 /** Reads a `push` event. Returns null when the push has made or deleted the branch. Throws USAGE. */
