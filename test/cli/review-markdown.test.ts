@@ -109,6 +109,7 @@ describe('text of somebody else', () => {
   test('is read as it was written', () => {
     expect(escapeMarkdown('1. a_b *c* & <d> # e')).toBe('1\\. a\\_b \\*c\\* &amp; &lt;d&gt; \\# e');
     expect(escapeHtml('a_b & "c" #2')).toBe('a_b &amp; "c" #&#8203;2');
+    expect(escapeMarkdown('/merge')).toBe('\\/merge');
     expect(quoteMarkdown('a\n  b')).toBe('> a  \n> &nbsp;&nbsp;b');
     expect([toCode('a'), toCode('``'), toCode('a\u001bb')]).toEqual(['`a`', '``` `` ```', '`a␛b`']);
   });

@@ -148,7 +148,7 @@ function renderSession(review: SignedReview, { signedBy }: ChangeComment): strin
   const asked = turns[0]?.title ?? '';
   const planned = newest.findLast(({ planTitle }) => planTitle !== null);
   const cost = describeSpending(spent);
-  const answered = [...models.slice(0, 5).map(describeAnswerer), ...(cost === null ? [] : [cost])];
+  const answered = [...models.slice(0, 5).map(describeAnswerer), ...(cost === null ? [] : [escapeMarkdown(cost)])];
   const rows: [what: string, told: string][] = [
     ['Asked', escapeMarkdown(cutTo(asked, 200))],
     [

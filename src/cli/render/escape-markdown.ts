@@ -8,7 +8,7 @@ const apart = '&#8203;';
 export function escapeMarkdown(text: string): string {
   return splitReferences(toLine(text).trim(), (rest) =>
     rest
-      .replace(/[\\`*_[\]|~$#=]/g, '\\$&')
+      .replace(/[\\`*_[\]|~$#=]|^\//g, '\\$&')
       .replace(/^([-+]|\d{1,9}[.)])/, (mark) => `${mark.slice(0, -1)}\\${mark.slice(-1)}`),
   );
 }
@@ -23,17 +23,20 @@ function toLine(text: string): string {
 }
 
 /**
- * Breaks up `@name`, `#1`, `!1`, `GH-1`, `owner/name#1`, `CVE-1`, `:emoji:`, commit hashes and URLs, so that a forge
- * does not link, notify, close or show anything.
+ * Breaks up `@name`, `#1`, `!1`, `GH-1`, `owner/name#1`, `CVE-1`, `:emoji:`, commit hashes and URLs, and what else
+ * GitLab finds in text, even behind a backslash: `~label`, `%milestone`, `$1`, `&1`, `group/project>`, `[issue:1]`, an
+ * issue of Jira, `[+ added +]` and `[[_TOC_]]`. So a forge does not link, notify, close or show anything.
  */
 function splitReferences(text: string, escape: (text: string) => string): string {
   return escape(text.replace(/&/g, '\u{F0000}'))
     .replace(/</g, '&lt;')
     .replace(/>/g, '&gt;')
     .replace(/\u{F0000}/gu, '&amp;')
-    .replace(/(\\?[#!])(?=\d)/g, `$1${apart}`)
-    .replace(/@/g, `@${apart}`)
-    .replace(/(GH-(?=\d)|GHSA-(?=\w)|CVE-(?=\d)|:(?=[\w+\\-]))/gi, `$1${apart}`)
+    .replace(/([#!]|&amp;)(?=\d)/g, `$1${apart}`)
+    .replace(/[~%$](?=\S|$)|@|[{[](?=[+-])/g, `$&${apart}`)
+    .replace(/TO(?=C(?:\\?_)?\\?\])/gi, `$&${apart}`)
+    .replace(/(?<=[\w.-]\\?\/[\w.\\-]+)&gt;/g, `${apart}&gt;`)
+    .replace(/([a-z]\w*-(?=\d)|GHSA-(?=\w)|:(?=[\w+\\-]))/gi, `$1${apart}`)
     .replace(/:\/\//g, `:${apart}//`)
     .replace(/\b(www)\./gi, `$1${apart}.`)
     .replace(/(?<!\w)[0-9a-f]{7,64}(?!\w)/gi, (hash) => hash.replace(/.{6}(?=.)/g, `$&${apart}`));

@@ -29,7 +29,7 @@ export function renderTurnDetails(
   const asides = describeAsides(turn.asides, session);
   const facts = [
     ...(answeredBy.length === 0 ? [] : [answeredBy.map(describeAnswerer).join(', ')]),
-    ...(cost === null ? [] : [cost]),
+    ...(cost === null ? [] : [escapeMarkdown(cost)]),
     `commits ${shorten(commits.map((commit) => toCode(commit.slice(0, 10)))).join(', ')}`,
   ];
   const title = cutTo(message.trim().split('\n')[0] ?? '', 100);

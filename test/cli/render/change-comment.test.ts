@@ -124,12 +124,16 @@ function textOf(markdown: string): string {
 }
 
 const reference = /@[\w-]|[#!]\d|GH-\d|GHSA-\w|CVE-\d|:[\w+-]+:|:\/\/|\bwww\.|(?<!\w)[0-9a-f]{7,40}(?!\w)/i;
+/** The same for GitLab, which also finds references behind a backslash, and commands at the beginning of a line. */
+const onGitlab = /[~%$][^\s\u200B]|&\d|[a-z]\w*-\d|\w\/[\w.-]+>|[{[][+-]|\[(?:\[_)?TOC|\[\w+:[\w]/i;
 const plain = tagsOf(renderChangeComment(commentOf('word')));
 
 function expectText(text: string): void {
   const markdown = renderChangeComment(commentOf(text));
   expect(tagsOf(markdown)).toEqual(plain);
   expect(textOf(markdown)).not.toMatch(reference);
+  expect(onGitlab.exec(textOf(markdown))?.[0]).toBeUndefined();
+  expect(markdown).not.toMatch(/^\//m);
   // oxlint-disable-next-line no-control-regex -- there must be none
   expect(markdown).not.toMatch(/[\u202A-\u202E\u2066-\u2069\u200B\u0000-\u0008\u000B-\u001F]/);
 }
@@ -166,6 +170,18 @@ describe('a text in a comment stays a text', () => {
     ['bidirectional controls', '\u202Egnp.exe\u2066 \u200B\u2060'],
     ['terminal controls', '\u001B[2J\u0000\u0007'],
     ['a carriage return', 'a\r# b'],
+    ['a quick action of GitLab', '/merge'],
+    ['labels, milestones, snippets and epics', 'x ~bug ~"a b" ~1 \\~bug %1 %"a b" %next $1 &1 g&2 &amp;3 a$1'],
+    [
+      'other references of GitLab',
+      'GL-1 PROJ-12 my_proj-3 group/project> [issue:1] [vulnerability:2] ^alert#3 *iteration:"x"',
+    ],
+    ['a placeholder and attributes', '%{project_path} {{ x }} {.class} {width=100%}'],
+    ['an inline difference', '{+ a +} [- b -] {- c -} [+ d +]'],
+    ['a table of contents', '[[_TOC_]]'],
+    ['a short table of contents', '[TOC]'],
+    ['a fence of GitLab', '>>>'],
+    ['a file to include', '::include{file=x.md}'],
     ['a command of the runner', '::set-output name=x::y'],
   ])('%s', (_what, text) => expectText(text));
 
@@ -217,6 +233,18 @@ describe('a text in a comment stays a text', () => {
       '<',
       '>',
       '^',
+      '~bug',
+      '%1',
+      '&1',
+      '$1',
+      'PROJ-',
+      '[+',
+      '{-',
+      'TOC',
+      'a/b',
+      '/merge',
+      '\n/merge',
+      '1',
     );
     fc.assert(
       fc.property(fc.array(parts, { minLength: 1, maxLength: 12 }), (some) => expectText(`x${some.join('')}`)),
