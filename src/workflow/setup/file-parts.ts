@@ -75,13 +75,23 @@ export function skillPart(project: FileProject, tools: FileTools): Part {
 }
 
 /** For each forge, the files of the package, and their places in a repository. */
-const ciFiles: Record<string, readonly (readonly [source: string, target: string])[]> = {
+const ciFiles = {
   github: [
     ['fixtures/ci/teddy.yml', '.github/workflows/teddy.yml'],
     ['fixtures/ci/teddy-comment.yml', '.github/workflows/teddy-comment.yml'],
   ],
   gitlab: [['fixtures/ci/gitlab.yml', '.gitlab/teddy.yml']],
-};
+} as const;
+
+/** The whole `.gitlab-ci.yml` of a repository that has none. */
+const includeLines = 'include:\n  - local: .gitlab/teddy.yml\n';
+
+/** Returns false for a file that was there before teddy. */
+async function isOurs({ setup }: FileProject, { file, own, key }: Item): Promise<boolean> {
+  const bytes = await readIfFile(file);
+  const text = bytes === null ? null : decodeText(bytes);
+  return bytes === null || (await setup.read(key)) !== null || (text !== null && own.find(text).state === 'whole');
+}
 
 export function ciPart(project: FileProject, tools: FileTools): Part {
   return filePart(project, 'ci', async (toItem) => {
@@ -91,18 +101,18 @@ export function ciPart(project: FileProject, tools: FileTools): Part {
     if (forge === undefined)
       return 'docs/ci.md describes the check for other systems than that of the remote `origin`.';
     const [items, after]: [Item[], string[]] = [[], []];
-    for (const [source, target] of ciFiles[forge] ?? []) {
-      const text = await tools.readPackageFile(source).catch((error: unknown) => {
-        if (forge === 'gitlab' && error instanceof TeddyError && error.code === 'FILE_NOT_FOUND') return null;
-        throw error;
-      });
-      if (text === null) return 'teddy has no file for GitLab yet: docs/ci.md describes the commands for its CI.';
+    for (const [source, target] of ciFiles[forge]) {
+      const text = await tools.readPackageFile(source);
       items.push(toItem(target, wholeFile(text)));
       for (const [at, line] of text.split('\n').entries())
         if (/\bexample(?:\.org)?\//.test(line))
           after.push(`Before you push, replace the placeholder in ${target}:${at + 1}.`);
-      if (forge === 'gitlab') after.push(`Include it in .gitlab-ci.yml: \`include: [{ local: ${target} }]\`.`);
     }
+    const include = toItem('.gitlab-ci.yml', wholeFile(includeLines));
+    const isOwn = forge === 'gitlab' && (await isOurs(project, include));
+    if (isOwn) items.push(include);
+    else if (forge === 'gitlab')
+      after.push('Add these lines to .gitlab-ci.yml:', ...includeLines.trimEnd().split('\n'));
     return [{ does: 'Verify sessions in pull requests', undoes: 'Remove the check of pull requests', items, after }];
   });
 }

@@ -33,6 +33,7 @@ beforeEach(async () => {
     ['hooks/agents/skill/SKILL.md', '# teddy\n'],
     ['fixtures/ci/teddy.yml', 'on: pull_request\nuse: https://example.org/x.tgz\n'],
     ['fixtures/ci/teddy-comment.yml', 'on: workflow_run\nuses: example/teddy@0\n'],
+    ['fixtures/ci/gitlab.yml', 'teddy:\n  script: npm install https://example.org/teddy.tgz\n'],
   ]);
   tools = {
     async readPackageFile(path) {
@@ -297,7 +298,7 @@ describe('the check in CI', () => {
   test.each([
     ['git@github.com:a/b.git', 'missing'],
     ['https://user@github.example.com/a/b', 'missing'],
-    ['ssh://git@gitlab.com:22/a/b.git', 'not-applicable'],
+    ['ssh://git@gitlab.com:22/a/b.git', 'missing'],
     ['../mygithub.com', 'not-applicable'],
     ['https://example.com/github.com/x', 'not-applicable'],
   ])('for %s is %s', async (url, state) => {
@@ -315,6 +316,31 @@ describe('the check in CI', () => {
     await remove(part());
     expect([await project.read(workflow), await project.read(comment)]).toEqual([null, null]);
     expect(await part().planRemoval()).toEqual([]);
+  });
+
+  test('on GitLab, it makes .gitlab-ci.yml only if there is none, and otherwise says what to add', async () => {
+    at('git@gitlab.com:a/b.git');
+    const placeholder = 'Before you push, replace the placeholder in .gitlab/teddy.yml:2.';
+    const lines = ['include:', '  - local: .gitlab/teddy.yml'];
+    expect(await apply(part())).toEqual([placeholder]);
+    expect(await project.read('.gitlab-ci.yml')).toBe(`${lines.join('\n')}\n`);
+    expect([await stateOf(part()), await part().planSetUp()]).toEqual(['set-up', []]);
+    await remove(part());
+    expect([await project.read('.gitlab/teddy.yml'), await project.read('.gitlab-ci.yml')]).toEqual([null, null]);
+    await project.write({ '.gitlab-ci.yml': 'test:\n  script: make\n' });
+    expect(await apply(part())).toEqual([placeholder, 'Add these lines to .gitlab-ci.yml:', ...lines]);
+    expect([await stateOf(part()), await part().planSetUp()]).toEqual(['set-up', []]);
+    await remove(part());
+    expect([await project.read('.gitlab/teddy.yml'), await stateOf(part())]).toEqual([null, 'missing']);
+    expect(await project.read('.gitlab-ci.yml')).toBe('test:\n  script: make\n');
+  });
+
+  test('on GitLab, its .gitlab-ci.yml stays when somebody has added to it', async () => {
+    at('git@gitlab.com:a/b.git');
+    await apply(part());
+    await project.write({ '.gitlab-ci.yml': `${await project.read('.gitlab-ci.yml')}test:\n  script: make\n` });
+    expect(await part().planSetUp()).toEqual([]);
+    expect(await remove(part())).toEqual(['.gitlab-ci.yml stays, because it has been changed since.']);
   });
 
   test('is damaged without one of its files, and completed; what the user has edited stays', async () => {
