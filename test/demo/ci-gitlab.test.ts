@@ -95,7 +95,7 @@ test('the check passes without the token, and its results are its own', async ()
   const { repo } = project;
   const clone = join(directory, 'checkout');
   await repo.git('clone', '--quiet', '--branch', 'topic', `file://${origin}`, clone);
-  // What a command of the change would see.
+  // A command of the change would see the same variables.
   const spy = `#!/bin/sh\nprintf %s "$TEDDY_GITLAB_TOKEN" >${directory}/seen\nexec ${teddyPath} "$@"\n`;
   await mkdir(join(directory, 'spy'));
   await writeFile(join(directory, 'spy/teddy'), spy, { mode: 0o755 });
