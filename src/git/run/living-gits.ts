@@ -1,6 +1,7 @@
 /** Finds the running git processes in a repository, if the system reveals them. */
 import { readdir, readFile, readlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { removeFile, fileExists } from '../../disk/replace-file.ts';
 import { isAlive } from '../../disk/process-identity.ts';
 
@@ -30,13 +31,20 @@ async function findAncestors(): Promise<Set<string>> {
   return found;
 }
 
+/** A process shows no arguments while it starts, and again while it ends; both take less than a millisecond. */
+const maxLooks = 50;
+
 async function isGitIn(pid: string, dirs: string[]): Promise<boolean> {
   const read = (name: string) => readFile(join('/proc', pid, name), 'utf8').catch(() => '');
-  if (!(await read('comm')).startsWith('git')) return false;
-  // A process that has ended or belongs to another user has no readable directory.
-  const cwd = await readlink(join('/proc', pid, 'cwd')).catch(() => null);
-  if (cwd === null || !dirs.some((dir) => cwd === dir || cwd.startsWith(`${dir}/`))) return false;
-  return !(await read('cmdline')).split('\0').some((word) => readers.test(word));
+  for (let looks = 1; ; looks += 1) {
+    if (!(await read('comm')).startsWith('git')) return false;
+    // A process that has ended or belongs to another user has no readable directory.
+    const cwd = await readlink(join('/proc', pid, 'cwd')).catch(() => null);
+    if (cwd === null || !dirs.some((dir) => cwd === dir || cwd.startsWith(`${dir}/`))) return false;
+    const words = await read('cmdline');
+    if (words !== '' || looks === maxLooks) return !words.split('\0').some((word) => readers.test(word));
+    await sleep(2);
+  }
 }
 
 /** Removes dead processes' unfinished packs from the pack directory. Leaves packs that cannot be removed for the next time. */
