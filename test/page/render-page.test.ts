@@ -198,6 +198,7 @@ describe('a turn', () => {
 
   test('shows below the actions what its plan does not lead to expect', () => {
     const promise = checkReport({
+      run_summary: { status: 'FAILURE' },
       action_logs: [
         { index: 1, action_type: 'CREATE', status: 'SUCCESS', params: { file_path: 'a.txt' } },
         { index: 2, action_type: 'EXECUTE', status: 'FAILURE', params: { command: 'npm test' } },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkProse, checkReport, describePromise } from '../../src/plan/report/promise.ts';
+import { checkProse, checkReport, describePromise, type KeptPromise } from '../../src/plan/report/promise.ts';
 import type { RepoPath } from '../../src/names.ts';
 import type { ActionLog, Report } from '../../src/plan/report/report.ts';
 
@@ -30,10 +30,22 @@ const changes = (paths: Record<string, number>): Report['changes'] =>
     after: null,
     action,
   }));
+const report = (status: Report['run_summary']['status'], action_logs: ActionLog[], changed = {}) => ({
+  run_summary: { status },
+  action_logs,
+  changes: changes(changed),
+});
 const check = (action_logs: ActionLog[], changed: Record<string, number>, ...allowed: string[]) =>
-  checkReport({ action_logs, changes: changes(changed) }, (path) => allowed.includes(path));
+  checkReport(report('SUCCESS', action_logs, changed), (path) => allowed.includes(path)) as KeptPromise;
 
 describe('a run', () => {
+  test.each(['SKIPPED', 'ABORTED', 'VALIDATION_FAILED'] as const)(
+    'of nothing, which is %s, keeps or breaks none',
+    (status) => {
+      expect(checkReport(report(status, [writes(1, 'CREATE', 'a.txt', 'SKIPPED')]))).toBeNull();
+    },
+  );
+
   test('keeps its promise if it changed what the actions name, and its commands succeeded', () => {
     const promise = check([writes(1, 'CREATE', 'a.txt'), runs(2, 'npm test')], { 'a.txt': 1 });
     expect(promise).toEqual({
@@ -70,7 +82,7 @@ describe('a run', () => {
     ['FAILURE', 'failed', 'named but not changed: a.txt (failed)'],
     ['ABORTED', 'aborted', 'named but not changed: a.txt (aborted)'],
   ] as const)('falls short of it if a named file is unchanged after %s', (status, state, told) => {
-    const promise = check([writes(1, 'EDIT', 'a.txt', status)], {});
+    const promise = check([writes(1, 'EDIT', 'a.txt', status), runs(2, 'ls')], {});
     expect([promise.verdict, promise.paths]).toEqual(['short', [{ path: 'a.txt', state, action: 1 }]]);
     expect(describePromise(promise)).toBe(told);
   });

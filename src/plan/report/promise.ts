@@ -46,21 +46,31 @@ const nothingAllowed: IsAllowed = () => false;
 
 const outcomes = { SKIPPED: 'skipped', FAILURE: 'failed', ABORTED: 'aborted' } as const;
 
-/** Compares a run's report with itself: its actions name paths and commands, and its changes say what happened. */
+/**
+ * Compares a run's report with itself: its actions name paths and commands, and its changes say what happened. Returns
+ * null when nothing ran, because the plan was rejected or invalid.
+ */
 export function checkReport(
-  { action_logs, changes }: Pick<Report, 'action_logs' | 'changes'>,
+  {
+    run_summary: { status },
+    action_logs,
+    changes,
+  }: Pick<Report, 'action_logs' | 'changes'> & {
+    run_summary: Pick<Report['run_summary'], 'status'>;
+  },
   isAllowed = nothingAllowed,
-): KeptPromise {
+): KeptPromise | null {
+  if (status === 'VALIDATION_FAILED' || action_logs.every((log) => log.status === 'SKIPPED')) return null;
   const named = new Map<RepoPath, ActionLog>();
   for (const log of action_logs) {
     const path = namedPath(log);
     if (path !== null) named.set(path, log);
   }
   const changed = new Map(changes.map(({ path, action }) => [path, action]));
-  const paths = [...named].map(([path, { index, status }]): PromisedPath => {
+  const paths = [...named].map(([path, { index, status: ended }]): PromisedPath => {
     const action = changed.get(path);
     if (action !== undefined) return { path, state: 'kept', action };
-    return { path, state: status === 'SUCCESS' ? 'missed' : outcomes[status], action: index };
+    return { path, state: ended === 'SUCCESS' ? 'missed' : outcomes[ended], action: index };
   });
   const beyond = changes.flatMap(({ path, action }) => (named.has(path) ? [] : [toBeyond(path, action, isAllowed)]));
   return judge({ isProse: false, paths: [...beyond, ...paths], commands: action_logs.flatMap(toCommand) });

@@ -31,6 +31,7 @@ export function watchPromises({ isStrict, isAllowed }: NeededPromise): LineWatch
       const report = content?.kind === 'bytes' ? readReport(toText(content.bytes), () => undefined) : null;
       if (report === null) return;
       const promise = checkReport(report, isAllowed);
+      if (promise === null) return;
       runs.set(turn, { commit: commit.oid, promise });
       for (const { path, state } of promise.paths) if (state !== 'beyond' && state !== 'allowed') named.add(path);
     },

@@ -1,11 +1,12 @@
 /** `verify --require-promise`: runs that changed more than the plans name. */
 import { beforeEach, expect, test } from 'vitest';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
+import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';
 import { given } from '../../support/given.ts';
 import { memoryRemote } from '../../support/memory-remotes.ts';
 import type { MemoryProject } from '../../support/memory-repository.ts';
-import { command, create, edit, turn } from '../../support/turns.ts';
+import { command, create, edit, line, planOf, say, turn } from '../../support/turns.ts';
 
 let project: MemoryProject;
 
@@ -51,10 +52,9 @@ test('it is none if the base branch allows the file, and the session’s own fil
   await project.commit('My own\n', { '.teddy/config.yaml': 'promise.allow: [lock.json]\n' });
   await turn(project, 'One', command('npm install'));
   expect(await broken()).toHaveLength(1);
-  const line = (await project.repository.workspace.head()).ref ?? '';
   await project.switchTo('main');
   await project.commit('Allow\n', { '.teddy/config.yaml': "promise.allow: ['*.json']\n" });
-  await project.switchTo(line.replace('refs/heads/', ''));
+  await project.switchTo(line);
   expect(await broken()).toEqual([]);
 });
 
@@ -68,4 +68,10 @@ test('each branch that may be the base has to allow the file', async () => {
   expect(await broken()).toEqual([]);
   await project.setRef('refs/remotes/other/main', main);
   expect(await broken()).toHaveLength(1);
+});
+
+test('a rejected plan breaks no promise', async () => {
+  await say(project, 'One', planOf([create('b.txt')]));
+  await giveVerdict(project, { selector: line, turn: '01', verdict: 'rejected', text: 'No.' });
+  expect(await broken(true)).toEqual([]);
 });
