@@ -3,6 +3,7 @@ import { typeOf } from '../plan/actions/actions.ts';
 import type { Action } from '../plan/plan.ts';
 import type { EditPair } from '../plan/match/match.ts';
 import type { ActionLog } from '../plan/report/report.ts';
+import { describePromise } from '../plan/report/promise.ts';
 import { countOf, formatDuration } from '../session/spending/describe-spending.ts';
 import { addedText, fileId, renderFile } from './diff.ts';
 import { html, pre, type Html } from './html.ts';
@@ -172,7 +173,10 @@ export function fold(title: string, note: string, isOpen: boolean, body: Html[])
 
 type PagePromise = NonNullable<PageTurn['promise']>;
 
-const promiseWords: Record<PagePromise['paths'][number]['state'] | PagePromise['commands'][number]['state'], string> = {
+/** How a file or command of the plan fared. */
+export type PageState = PagePromise['paths'][number]['state'] | PagePromise['commands'][number]['state'];
+
+export const promiseWords: Record<PageState, string> = {
   kept: 'changed as named',
   beyond: 'changed, but named by no action',
   allowed: 'changed by itself, as the project expects',
@@ -184,45 +188,11 @@ const promiseWords: Record<PagePromise['paths'][number]['state'] | PagePromise['
   unchecked: 'a test that did not pass',
 };
 
-/** Lists only what the plan did not lead to expect. Returns null when nothing was carried out. */
+/** Says in one line how far the turn kept to its plan; the table of files has the details. */
 export function renderPromise({ turn, promise }: PageTurn): Html | null {
   if (promise === null) return null;
-  const { verdict, isProse, paths, commands } = promise;
-  const told = paths.filter(({ state }) => state !== 'kept');
-  const open = commands.filter(({ state }) => state !== 'ran');
-  const kept = paths.length - told.length;
-  const tone = { kept: 'good', short: 'warn', beyond: 'bad' }[verdict];
-  const row = (what: Html, state: string, action: number | null) =>
-    html`<tr>
-      <td>${what}</td>
-      <td>${state}</td>
-      <td>${action === null ? null : html`<a href="#t${turn}-a${action}">${action}</a>`}</td>
-    </tr>`;
-  return html`<section class="promise" id="t${turn}-promise">
-    <h3>
-      Promise
-      <span class="pill ${tone}"
-        >${verdict === 'kept' ? 'kept' : verdict === 'short' ? 'kept in part' : 'beyond the plan'}</span
-      >
-    </h3>
-    ${isProse ? html`<p class="muted">The names are read from prose, so they say which files, not what happens to them.</p>` : null}
-    ${kept === 0 ? null : html`<p>${countOf(kept, 'file')} changed as the plan says.</p>`}
-    ${
-      told.length + open.length === 0
-        ? null
-        : html`<table>
-            <thead>
-              <tr>
-                <th scope="col">file or command</th>
-                <th scope="col">what happened</th>
-                <th scope="col">action</th>
-              </tr>
-            </thead>
-            <tbody>
-              ${told.map(({ path, state, action }) => row(html`<bdi>${path}</bdi>`, promiseWords[state], action))}
-              ${open.map(({ command, state, action }) => row(html`<code>${command}</code>`, promiseWords[state], action))}
-            </tbody>
-          </table>`
-    }
-  </section>`;
+  const tone = { kept: 'good', short: 'warn', beyond: 'bad' }[promise.verdict];
+  return html`<p class="promise" id="t${turn}-promise">
+    <span class="pill ${tone}">Promise</span> ${describePromise(promise)}. <a href="#files">See all files</a>
+  </p>`;
 }

@@ -5,7 +5,7 @@
 import { countOf, formatCost, formatDuration } from '../session/spending/describe-spending.ts';
 import { formatCount } from '../session/text/format-count.ts';
 import { html, type Html } from './html.ts';
-import type { PageTurn } from './session-page.ts';
+import type { PageTurn, SessionPage } from './session-page.ts';
 
 interface TurnNumbers {
   turn: string;
@@ -21,26 +21,14 @@ interface TurnNumbers {
 
 const height = 100;
 
-/** Renders a chart without a caption, for the page's header. */
-export function renderOverview(turns: readonly PageTurn[]): Html | null {
-  const numbers = turns.map(countTurn);
-  const most = maxOf(numbers.map(sumTokens));
-  return most === 0
-    ? null
-    : html`<figure class="overview">
-        ${renderTokens(numbers, most)}
-        <figcaption>Tokens, turn by turn</figcaption>
-      </figure>`;
-}
-
-export function renderCharts(turns: readonly PageTurn[]): Html | null {
-  const numbers = turns.map(countTurn);
+/** Renders the numbers of the requested line's turns. */
+export function renderNumbers({ turns, shown }: SessionPage): Html {
+  const numbers = turns.filter(({ turn }) => shown.includes(turn)).map(countTurn);
   const most = maxOf(numbers.map(sumTokens));
   const cost = numbers.reduce((sum, { costUsd }) => sum + costUsd, 0);
   const longest = maxOf(numbers.map(({ durationMs }) => durationMs));
-  if (most === 0 && longest === 0) return null;
-  return html`<section class="charts" id="charts">
-    <h2>Numbers</h2>
+  return html`<section class="charts" id="numbers" data-view="numbers" aria-labelledby="numbers-title">
+    <h2 id="numbers-title">Numbers</h2>
     <div class="grid">
       ${
         most === 0
@@ -92,7 +80,7 @@ export function renderCharts(turns: readonly PageTurn[]): Html | null {
 }
 
 /** The request's sections are estimates; the endpoint counted the answer and the cached tokens. */
-export function countTurn({ turn, request, spent, startedAt, endedAt }: PageTurn): TurnNumbers {
+function countTurn({ turn, request, spent, startedAt, endedAt }: PageTurn): TurnNumbers {
   const sum = (name: string) =>
     (request?.sections ?? []).reduce((all, section) => all + (section.name === name ? section.tokens : 0), 0);
   const [history, files] = [sum('history'), sum('file')];
@@ -111,7 +99,7 @@ export function countTurn({ turn, request, spent, startedAt, endedAt }: PageTurn
   };
 }
 
-export function sumTokens({ history, files, rest, answer }: TurnNumbers): number {
+function sumTokens({ history, files, rest, answer }: TurnNumbers): number {
   return history + files + rest + answer;
 }
 
@@ -203,6 +191,6 @@ function renderTable(numbers: readonly TurnNumbers[]): Html {
 }
 
 /** `Math.max(...)` puts its arguments on the stack, which a very long session would overflow. */
-export function maxOf(numbers: readonly number[]): number {
+function maxOf(numbers: readonly number[]): number {
   return numbers.reduce((most, one) => Math.max(most, one), 0);
 }

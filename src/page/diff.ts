@@ -4,33 +4,53 @@
  */
 import { countOf } from '../session/spending/describe-spending.ts';
 import { pairWords, type Piece } from '../plan/match/word-diff.ts';
+import { formatCount } from '../session/text/format-count.ts';
 import { escapeText, html, markup, pre, type Html } from './html.ts';
 import { renderCut } from './markdown.ts';
 import type { PageFile, PageTurn } from './session-page.ts';
 
 /** A longer diff starts folded. */
 const maxOpenLines = 2_000;
+/** Files that programs write; nobody reviews them line by line. */
+const generated =
+  /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|[\w-]+\.lock|go\.sum)$|(?:^|\/)(?:dist|build|vendor|node_modules)\/|\.(?:min\.(?:js|css)|map|snap)$/;
 /** In larger changes, word differences take long to find and nobody looks for them. */
 const maxComparedLines = 600;
 
+export interface FileOptions {
+  /** Follows each hunk's line numbers; null for nothing. Otherwise the earlier turns whose lines the hunk removes. */
+  labelOf?: (hunk: number) => Html | null;
+  /** Replaces the diff, which the page shows elsewhere. */
+  instead?: Html | null;
+}
+
 /** `id` names the file; its hunks are `<id>-h1` and so on. */
-export function renderFile(file: PageFile, id: string): Html {
-  const { path, change, diff } = file;
+export function renderFile(file: PageFile, id: string, { labelOf, instead = null }: FileOptions = {}): Html {
+  const { path, change, diff, replaces } = file;
   const lines = bodyOf(diff.text);
-  const isOpen = lines.length <= maxOpenLines;
+  const isGenerated = generated.test(path);
+  const isOpen = lines.length <= maxOpenLines && !isGenerated;
+  const label = labelOf ?? ((hunk: number) => renderReplaced(replaces[hunk]));
+  const body = instead ?? (lines.length === 0 ? renderUnread(file) : renderBody(lines, id, label));
   return html`<details class="file" id="${id}" ${isOpen ? markup(' open') : null}>
     <summary>
       <span class="change ${change}">${change}</span>
       <bdi class="path">${path}</bdi>
-      ${renderCounts(file)}${isOpen ? null : html` <span class="muted">${lines.length} lines, folded</span>`}
+      ${renderCounts(file)}${isOpen ? null : html` <span class="muted">${countOf(lines.length, 'line')}, ${isGenerated ? 'generated' : 'folded'}</span>`}
     </summary>
-    ${lines.length === 0 ? renderUnread(file) : renderBody(lines, id, file.replaces)}${renderCut(diff.cut)}
+    ${body}${renderCut(diff.cut)}
   </details>`;
 }
 
-function renderCounts({ kind, added, removed }: Pick<PageFile, 'kind' | 'added' | 'removed'>): Html {
+export function renderCounts({ kind, added, removed }: Pick<PageFile, 'kind' | 'added' | 'removed'>): Html {
   if (kind !== 'text') return html`<span class="muted">${kind}</span>`;
   return html`<span class="counts"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span>`;
+}
+
+/** Adds up the lines of several files. */
+export function renderSum(files: readonly Pick<PageFile, 'added' | 'removed'>[]): Html {
+  const sum = (key: 'added' | 'removed') => formatCount(files.reduce((all, file) => all + file[key], 0));
+  return html`<small><span class="plus">+${sum('added')}</span> <span class="minus">−${sum('removed')}</span></small>`;
 }
 
 /** Returns the added lines in a new file's diff; null when the file existed before. */
@@ -74,8 +94,7 @@ function hasLines({ diff, kind }: PageFile, side: 'old' | 'new', text: string): 
 
 /** Renders a diff between two texts, without a header. */
 export function renderPatch(patch: string, id: string): Html {
-  const lines = bodyOf(patch);
-  return renderBody(lines, id);
+  return renderBody(bodyOf(patch), id, () => null);
 }
 
 function bodyOf(diff: string): string[] {
@@ -96,15 +115,15 @@ function renderUnread({ diff, kind, change }: PageFile): Html {
 }
 
 /** The inner element, and with it the background color, is as wide as the longest line. */
-function renderBody(lines: readonly string[], id: string, replaces: PageFile['replaces'] = []): Html {
-  return pre(html`<code>${markup(renderLines(lines, id, replaces))}</code>`, 'diff');
+function renderBody(lines: readonly string[], id: string, labelOf: (hunk: number) => Html | null): Html {
+  return pre(html`<code>${markup(renderLines(lines, id, labelOf))}</code>`, 'diff');
 }
 
 /**
  * Consecutive lines with the same sign share an element, so that a page with many diffs is hardly larger than the diffs
  * are.
  */
-function renderLines(lines: readonly string[], id: string, replaces: PageFile['replaces']): string {
+function renderLines(lines: readonly string[], id: string, labelOf: (hunk: number) => Html | null): string {
   const words = lines.length > maxComparedLines ? new Map<number, Piece[]>() : pairWords(lines);
   const out: string[] = [];
   let sign = ' ';
@@ -113,9 +132,9 @@ function renderLines(lines: readonly string[], id: string, replaces: PageFile['r
   for (const [at, line] of lines.entries()) {
     const next = line[0] ?? ' ';
     if (next === '@') {
-      const origins = describeOrigins(replaces[hunk]);
+      const label = labelOf(hunk)?.markup ?? '';
       out.push(
-        `${close()}<a class="hunk" id="${id}-h${++hunk}" href="#${id}-h${hunk}">${escapeText(line)}${origins}\n</a>`,
+        `${close()}<span class="hunk" id="${id}-h${++hunk}"><a href="#${id}-h${hunk}">${escapeText(line)}</a>${label}\n</span>`,
       );
       sign = '@';
       continue;
@@ -130,9 +149,9 @@ function renderLines(lines: readonly string[], id: string, replaces: PageFile['r
   return out.join('') + close();
 }
 
-function describeOrigins(turns: readonly string[] = []): string {
-  if (turns.length === 0) return '';
-  return escapeText(`  removes lines of ${turns.length === 1 ? 'turn' : 'turns'} ${turns.join(', ')}`);
+function renderReplaced(turns: readonly string[] = []): Html | null {
+  if (turns.length === 0) return null;
+  return html` removes lines of ${turns.length === 1 ? 'turn' : 'turns'} ${turns.join(', ')}`;
 }
 
 /** When most of a line is new, marks on nearly every word mean nothing. */

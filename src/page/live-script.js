@@ -83,7 +83,7 @@
       fresh.querySelectorAll('details').forEach((one, at) => (one.open = open[at] ?? one.open));
       old.replaceWith(fresh);
     } else if (before && byId(`t${before}`)) byId(`t${before}`).after(fresh);
-    else byId('stream').querySelector('.turn, #live').before(fresh);
+    else byId('stream').append(fresh);
     byId('stream').querySelector('.empty')?.remove();
     fresh.dispatchEvent(new CustomEvent('teddy:turn', { bubbles: true, detail: { turn } }));
   };
@@ -138,7 +138,7 @@
     const response = await fetch(location.pathname);
     if (!response.ok) return;
     const fresh = new DOMParser().parseFromString(await response.text(), 'text/html');
-    for (const selector of ['header.page', '#timeline', '#compare', '#charts', 'body > footer']) {
+    for (const selector of ['header.page', '#timeline', '#tabs', '#compare', '#files', '#numbers', 'body > footer']) {
       const [old, now] = [document.querySelector(selector), fresh.querySelector(selector)];
       if (old && now) old.replaceWith(now);
       else if (now) byId('stream').append(now);

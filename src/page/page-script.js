@@ -1,7 +1,7 @@
-/** Search, keys and side-by-side diffs; nobody needs this script to read the page. */
+/** Views one at a time, search, keys and side-by-side diffs; nobody needs this script to read the page. */
 (() => {
   'use strict';
-  const stream = document.getElementById('stream');
+  const stream = document.getElementById('main');
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const make = (tag, properties = {}, ...children) => {
     const element = Object.assign(document.createElement(tag), properties);
@@ -9,8 +9,27 @@
     return element;
   };
 
+  // Shows one view, and puts the diffs in place that it has only as links.
+  let view = 'stream';
+  const showView = (name) => {
+    view = name;
+    for (const one of all('[data-view]', stream)) one.hidden = one.dataset.view !== name;
+    for (const tab of all('#tabs a')) tab.setAttribute('aria-current', tab.hash === `#${name}`);
+    if (name !== 'files') return;
+    for (const link of all('.same-diff', stream)) {
+      const copy = document.querySelector(`[id="${link.hash.slice(1)}"] > .diff`)?.cloneNode(true);
+      if (!copy) continue;
+      for (const part of all('[id]', copy)) part.removeAttribute('id');
+      copy.hidden = false;
+      link.parentElement.replaceWith(copy);
+    }
+    layOut(stream);
+  };
+
   // Opens everything around an element, then scrolls to it.
   const reveal = (element) => {
+    const around = element.closest('[data-view]')?.dataset.view;
+    if (around && around !== view) showView(around);
     for (let at = element; at; at = at.parentElement) {
       if (at.localName === 'details') at.open = true;
       if (at.classList.contains('view'))
@@ -31,10 +50,10 @@
   const sides = make('button', { type: 'button', textContent: 'Side by side' });
   const unfold = make('button', { type: 'button', textContent: 'Open all' });
   const help = make('button', { type: 'button', textContent: 'Keys' });
-  stream.prepend(make('div', { id: 'tools' }, search, found, sides, unfold, help));
+  document.getElementById('tools').append(search, found, sides, unfold, help);
 
   unfold.addEventListener('click', () => {
-    const folds = all('details', stream);
+    const folds = all(`[data-view=${view}] details`, stream);
     const open = folds.some((fold) => !fold.open);
     for (const fold of folds) fold.open = open;
     unfold.textContent = open ? 'Fold all' : 'Open all';
@@ -44,7 +63,7 @@
   const splitLines = (pre) => {
     const lines = [];
     for (const node of pre.firstElementChild.childNodes) {
-      const kind = { INS: 'ins', DEL: 'del', A: 'hunk' }[node.nodeName] ?? 'same';
+      const kind = { INS: 'ins', DEL: 'del', SPAN: 'hunk' }[node.nodeName] ?? 'same';
       let line = document.createDocumentFragment();
       const walk = (part, wrap) => {
         if (part.nodeType !== Node.TEXT_NODE)
@@ -57,7 +76,8 @@
           if (text) line.append(wrap ? make('b', {}, text) : text);
         });
       };
-      walk(node, false);
+      if (kind === 'hunk') line.append(...node.cloneNode(true).childNodes);
+      else walk(node, false);
       if (line.hasChildNodes()) lines.push({ kind, line });
     }
     return lines;
@@ -147,7 +167,7 @@
     found.textContent = '';
     if (wanted.length < 2) return;
     const walker = document.createTreeWalker(stream, NodeFilter.SHOW_TEXT, (node) =>
-      node.parentElement.closest('#tools, [hidden], script') ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT,
+      node.parentElement.closest('#tools, pre[hidden], script') ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT,
     );
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
       const text = node.data.toLowerCase();
@@ -277,19 +297,23 @@
   });
   addEventListener('teddy:frame', () => {
     links = listLinks();
+    showView(view);
     localize(document);
   });
 
   // Opens all folds for printing.
   let folded = [];
   addEventListener('beforeprint', () => {
+    for (const one of all('[data-view]', stream)) one.hidden = false;
     folded = all('details:not([open])', stream).filter((fold) => !fold.matches('.context, .fold'));
     for (const fold of folded) fold.open = true;
   });
   addEventListener('afterprint', () => {
     for (const fold of folded) fold.open = false;
+    showView(view);
   });
 
   split(remember());
+  showView(view);
   revealTarget();
 })();

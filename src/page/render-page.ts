@@ -5,7 +5,7 @@
 import { countOf, formatDuration, describeSpending } from '../session/spending/describe-spending.ts';
 import { formatCount } from '../session/text/format-count.ts';
 import type { Hash } from '../ports/project.ts';
-import { renderCharts, renderOverview } from './charts.ts';
+import { renderNumbers } from './charts.ts';
 import { html, markup, renderTime, type Html } from './html.ts';
 import css from './page.css?raw';
 import script from './page-script.js?raw';
@@ -13,15 +13,17 @@ import type { PageChecks, PageCommit, PageTurn, SessionPage, PageComparison, Pag
 import { describeCommit, renderTimeline } from './timeline.ts';
 import { renderTurn, renderVerdict, revisedPlan, titleOf } from './turn.ts';
 import { renderPatch as comparePlans } from '../plan/match/diff.ts';
-import { renderFile, renderPatch } from './diff.ts';
+import { renderFile, renderPatch, renderSum } from './diff.ts';
+import { renderFiles } from './files.ts';
 import { renderMarkdown } from './markdown.ts';
+import { findApproval, findOutcome, findTests } from './summary.ts';
 import { toTurnState } from './turn-state.ts';
 
 /** The parts that a `teddy serve` page has in addition to a page in a file. */
 export interface LiveParts {
   /** Added at the end of the head. The server sends the content policy in a header. */
   head: Html;
-  /** Added at the end of the stream. */
+  /** Added below all views. */
   controls: Html;
 }
 
@@ -44,12 +46,16 @@ export function renderSessionPage(page: SessionPage, hash: Hash, live: LiveParts
         ${pageStyle} ${live?.head ?? null}
       </head>
       <body>
-        <a class="skip" href="#stream">Skip to the turns</a>
+        <a class="skip" href="#main">Skip to the turns</a>
         ${renderHead(page)}
         <div class="layout">
           ${renderTimeline(page)}
-          <main id="stream" tabindex="-1">
-            ${renderStream(page)} ${live?.controls ?? null} ${renderComparisons(page)} ${renderCharts(page.turns)}
+          <main id="main" tabindex="-1">
+            ${renderTools(page)}
+            <section id="stream" data-view="stream" aria-label="Turns">
+              ${renderStream(page)} ${renderComparisons(page)}
+            </section>
+            ${renderFiles(page)} ${renderNumbers(page)} ${live?.controls ?? null}
           </main>
         </div>
         ${renderFoot(page)} ${markup(`<script>${script}</script>`)}
@@ -78,36 +84,50 @@ export function pageSources(hash: Hash): { style: string; script: string } {
 }
 
 function renderHead(page: SessionPage): Html {
-  const { source, title, base, authors, startedAt, endedAt, turns, changed, spent, checks } = page;
+  const { source, title, base, authors, startedAt, endedAt, spent, checks } = page;
   const tip = source.lines[0]?.tip ?? '';
   const took = startedAt === null || endedAt === null ? 0 : Date.parse(endedAt) - Date.parse(startedAt);
+  const answers = { Outcome: findOutcome(page), Tests: findTests(page), Approved: findApproval(page) };
   return html`<header class="page">
-    <div>
-      <p class="where">
-        <bdi>${source.line}</bdi> at
-        <code>${tip.slice(0, 10)}</code
-        >${base === null ? null : html`, from <bdi>${base.branch ?? 'a commit'}</bdi> at <code>${base.commit.slice(0, 10)}</code>`}
-      </p>
-      <h1>${title}</h1>
-      <p class="facts">
-        ${authors.length === 0 ? null : html`<span>${authors.join(', ')}</span> `}${startedAt === null ? null : html`<span>${renderTime(startedAt)}${endedAt === null || endedAt.slice(0, 16) === startedAt.slice(0, 16) ? null : html` to ${renderTime(endedAt)}`}</span>`}
-      </p>
-      ${renderBadges(checks, tip)}
-    </div>
-    ${renderOverview(turns)}
+    <p class="where">
+      <bdi>${source.line}</bdi> at
+      <code>${tip.slice(0, 10)}</code
+      >${base === null ? null : html`, from <bdi>${base.branch ?? 'a commit'}</bdi> at <code>${base.commit.slice(0, 10)}</code>`}
+    </p>
+    <h1>${title}</h1>
+    <p class="facts">
+      ${authors.length === 0 ? null : html`<span>${authors.join(', ')}</span> `}${startedAt === null ? null : html`<span>${renderTime(startedAt)}${endedAt === null || endedAt.slice(0, 16) === startedAt.slice(0, 16) ? null : html` to ${renderTime(endedAt)}`}</span>`}
+    </p>
+    ${renderBadges(checks, tip)}
     <dl class="tiles">
-      ${tile('Turns', formatCount(turns.length), source.lines.length > 1 ? `on ${countOf(source.lines.length, 'line')}` : '')}
-      ${tile('Files', formatCount(changed.files), 'changed')}
-      ${tile('Lines', html`<span class="plus">+${formatCount(changed.added)}</span> <span class="minus">−${formatCount(changed.removed)}</span>`, '')}
-      ${tile('Tokens', spent.answers === spent.unreported ? '–' : formatCount(spent.inputTokens + spent.outputTokens), describeTokens(spent))}
-      ${tile('Cost', describeCost(page), '')}
-      ${tile('Time', took > 0 ? formatDuration(took) : '–', 'first to last entry')}
+      ${Object.entries(answers).map(([name, { tone, word, note }]) => tile(name, html`<span class="${tone}">${word}</span>`, note))}
+      ${tile('Files', html`<a href="#files">${formatCount(page.files.length)}</a> ${renderSum(page.files)}`, null)}
+      ${tile('Cost', describeCost(page), html`${describeTokens(spent)}`)}
+      ${tile('Time', took > 0 ? formatDuration(took) : '–', html`first to last entry`)}
     </dl>
   </header>`;
 }
 
-function describeTokens({ cachedTokens, unreported }: SessionPage['spent']): string {
+/** The views are links, so that they work without a script; a script shows one at a time, and adds search and keys. */
+function renderTools({ shown, files }: SessionPage): Html {
+  const tab = (view: string, name: string, count: number | null) =>
+    html`<a href="#${view}">${name}${count === null ? null : html` <small>${formatCount(count)}</small>`}</a>`;
+  return html`<div id="tools">
+    <nav id="tabs" aria-label="Views">
+      ${tab('stream', 'Turns', shown.length)} ${tab('files', 'Files', files.length)} ${tab('numbers', 'Numbers', null)}
+    </nav>
+  </div>`;
+}
+
+function describeTokens({
+  answers,
+  inputTokens,
+  outputTokens,
+  cachedTokens,
+  unreported,
+}: SessionPage['spent']): string {
   return [
+    ...(answers === unreported ? [] : [countOf(inputTokens + outputTokens, 'token')]),
     ...(cachedTokens === undefined ? [] : [`${formatCount(cachedTokens)} cached`]),
     ...(unreported > 0 ? [`${countOf(unreported, 'answer')} without a count`] : []),
   ].join(', ');
@@ -118,10 +138,10 @@ function describeCost({ spent: { costUsd, estimatedUsd } }: SessionPage): string
   return known === undefined || known === null ? '–' : `$${known.toFixed(known < 1 ? 4 : 2)}`;
 }
 
-function tile(name: string, value: string | Html, note: string): Html {
+function tile(name: string, value: string | Html, note: Html | null): Html {
   return html`<div>
     <dt>${name}</dt>
-    <dd>${value}${note === '' ? null : html` <small>${note}</small>`}</dd>
+    <dd>${value}${note === null ? null : html` <small>${note}</small>`}</dd>
   </div>`;
 }
 
@@ -180,12 +200,23 @@ function renderStream(page: SessionPage): Html {
 }
 
 function renderCommit(other: PageCommit): Html {
-  const { commit, kind, author, time } = other;
+  const { commit, kind, author, time, files } = other;
   const { word, subject } = describeCommit(other);
-  return html`<p class="between ${kind}" id="o-${commit.slice(0, 10)}">
-    <span class="type">${word}</span> ${subject}
-    <span class="muted">${author}, ${renderTime(time)}, <code>${commit.slice(0, 10)}</code></span>
-  </p>`;
+  const id = `o-${commit.slice(0, 10)}`;
+  return html`<div class="between ${kind}" id="${id}">
+    <p>
+      <span class="type">${word}</span> ${subject}
+      <span class="muted">${author}, ${renderTime(time)}, <code>${commit.slice(0, 10)}</code></span>
+    </p>
+    ${
+      files.length === 0
+        ? null
+        : html`<details class="fold">
+            <summary>${countOf(files.length, 'file')} ${renderSum(files)}</summary>
+            ${files.map((file, at) => renderFile(file, `${id}-f${at + 1}`))}
+          </details>`
+    }
+  </div>`;
 }
 
 function renderFoot({ source, version }: SessionPage): Html {

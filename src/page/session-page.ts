@@ -28,18 +28,21 @@ export interface SessionPage {
   title: string;
   /** The commit from which the line started; null when it started from none. */
   base: { commit: Oid; branch: string | null } | null;
-  /** The names of the people who committed entries, without addresses, ordered by their first entry. */
+  /** The names of the people who committed the requested line's entries, without addresses, by their first entry. */
   authors: string[];
-  /** The times of the first and last entry (ISO 8601); null without entries. */
+  /** The times of the requested line's first and last entry (ISO 8601); null without entries. */
   startedAt: string | null;
   endedAt: string | null;
   /** Each turn once, however many lines have it: first the requested line's turns, then its branches' turns, in order. */
   turns: PageTurn[];
-  /** Commits that do not belong to a turn, in order: the user's own commits, snapshots before a message, and landings. */
+  /** The requested line's turns, in order. */
+  shown: TurnName[];
+  /** Commits that do not belong to a turn, in order. */
   others: PageCommit[];
+  /** The spending on the requested line. */
   spent: Spending;
-  /** The changes between the requested line's base and tip, outside `.teddy`. */
-  changed: { files: number; added: number; removed: number };
+  /** The changes from the requested line's base to its tip, outside `.teddy`. */
+  files: PageLineFile[];
   /** Attempts at the same step, on different lines. */
   comparisons: PageComparison[];
   /** Null on a live page, for which nobody requested checks. */
@@ -48,13 +51,16 @@ export interface SessionPage {
 
 export interface PageCommit {
   commit: Oid;
-  kind: 'own' | 'snapshot' | 'landing';
+  /** `own`: by the user. `snapshot`: the user's edits before a message. `write`: a file that a write session received. */
+  kind: 'own' | 'snapshot' | 'landing' | 'write';
   line: string;
   /** The turn before the commit; null when the commit precedes the first turn. */
   after: TurnName | null;
   time: string;
   author: string;
   subject: string;
+  /** The code that it changed; empty for a landing. */
+  files: PageFile[];
 }
 
 /** A text, or the part of it that fits on the page. */
@@ -180,6 +186,21 @@ export interface PageFile {
    * removes no line with a known origin.
    */
   replaces: TurnName[][];
+}
+
+/** The origin of a part of the line's changes. */
+export type PageOrigin =
+  /** `action`: the index of the plan's action; null when the report names none. */
+  | { kind: 'turn'; turn: TurnName; action: number | null }
+  | { kind: 'undo'; turn: TurnName }
+  | { kind: 'commit'; commit: Oid };
+
+/** A file that the line changed, from its base to its tip. */
+export interface PageLineFile extends PageFile {
+  /** Everything that changed the file on the way, oldest first. */
+  by: PageOrigin[];
+  /** The origins of each hunk, oldest first; empty for a hunk without a known origin, and without hunks. */
+  made: PageOrigin[][];
 }
 
 /** The request to the model, section by section, from the bytes of `_context.log`. */

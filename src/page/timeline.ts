@@ -1,22 +1,21 @@
 /** Renders the turns as a tree: a line's turns below each other, and each branch below the turn where it begins. */
+import { countOf } from '../session/spending/describe-spending.ts';
 import { groupBy } from '../session/text/group-by.ts';
-import { countTurn, maxOf, sumTokens } from './charts.ts';
+import { renderSum } from './diff.ts';
 import { html, type Html } from './html.ts';
 import type { PageCommit, PageTurn, SessionPage } from './session-page.ts';
 import { titleOf } from './turn.ts';
 import { toTurnState } from './turn-state.ts';
 
 export function renderTimeline(page: SessionPage): Html {
-  const numbers = page.turns.map(countTurn);
-  const most = { tokens: maxOf(numbers.map(sumTokens)), ms: maxOf(numbers.map(({ durationMs }) => durationMs)) };
   const below = groupBy(page.turns, ({ parent, line }) => `${parent ?? ''} ${line}`);
   const children = groupBy(page.turns, ({ parent }) => parent ?? '');
   const item = (turn: PageTurn): Html =>
     html`<li>
-      ${renderLink(turn, most)}${renderCommits(page, turn)}${branchesOf(turn).map(
+      ${renderLink(turn)}${renderCommits(page, turn)}${branchesOf(turn).map(
         (line) =>
           html`<div class="branch">
-            <p class="label"><bdi>${line}</bdi></p>
+            <p class="label">${describeBranch(page, line)}</p>
             ${list(turn.turn, line)}
           </div>`,
       )}
@@ -48,19 +47,24 @@ export function renderTimeline(page: SessionPage): Html {
   </nav>`;
 }
 
-function renderLink(turn: PageTurn, most: { tokens: number; ms: number }): Html {
+/** Shortens the branch's name, and adds up its own turns. */
+function describeBranch({ turns, source: { session } }: SessionPage, line: string): Html {
+  const own = turns.filter((turn) => turn.line === line);
+  const files = own.flatMap((turn) => turn.files);
+  return html`<bdi title="${line}">${line.replace(`teddy/${session}`, '').replace(/^[-/]/, '') || line}</bdi>
+    <span>${countOf(own.length, 'turn')} ${renderSum(files)}</span>`;
+}
+
+function renderLink(turn: PageTurn): Html {
   const { tone, word } = toTurnState(turn);
-  const numbers = countTurn(turn);
-  const width = (value: number, all: number) => (all === 0 ? 0 : Math.round((value / all) * 60));
-  const bars = html`<svg viewBox="0 0 60 7" aria-hidden="true">
-    <path class="tokens" d="M0 0h${width(sumTokens(numbers), most.tokens)}v3H0z"></path>
-    <path class="time" d="M0 4h${width(numbers.durationMs, most.ms)}v3H0z"></path>
-  </svg>`;
   return html`<a class="${tone}" href="#t${turn.turn}"
     ><span class="no">${turn.turn.replace(/-branch-/, '-b')}</span><span class="title">${titleOf(turn)}</span
-    ><span class="hidden">, ${word}</span>${bars}</a
+    ><span class="word${usual.has(word) ? ' hidden' : ''}">${word}</span></a
   >`;
 }
+
+/** Nothing needs to stand out in turns that ended so. */
+const usual = new Set(['done', 'answered', 'nothing to run']);
 
 /** Renders the commits after a turn that do not belong to a turn. */
 function renderCommits({ others }: SessionPage, { turn, line }: PageTurn): Html | null {
@@ -92,4 +96,5 @@ const kindWords: Record<PageCommit['kind'], string> = {
   own: 'own commit',
   snapshot: 'edits',
   landing: 'landed',
+  write: 'written',
 };

@@ -29,12 +29,13 @@ export function renderTurn(turn: PageTurn, page: SessionPage): Html {
   </article>`;
 }
 
-/** Returns the title of the turn's plan, or the beginning of its message. */
+/** Returns the beginning of the turn's message, which names it; without a message, the title of its plan. */
 export function titleOf({ plan, parts, turn }: PageTurn): string {
-  const title = plan === null ? '' : (plan.parsed?.plan.title ?? findPlanTitle(plan.source.text).title);
-  if (title !== '') return firstLine(title, 120);
   const message = parts.find(({ kind }) => kind === 'message');
-  return message?.kind === 'message' ? firstLine(message.text.text, 120) : `Turn ${turn}`;
+  const said = message?.kind === 'message' ? firstLine(message.text.text, 120) : '';
+  if (said !== '') return said;
+  const title = plan === null ? '' : (plan.parsed?.plan.title ?? findPlanTitle(plan.source.text).title);
+  return title === '' ? `Turn ${turn}` : firstLine(title, 120);
 }
 
 function renderFacts(

@@ -14,7 +14,8 @@ import { findPageSource, readPage } from '../../src/workflow/page/read-page.ts';
 import { given } from '../support/given.ts';
 import { hasChromium, openChromium, type OpenedPage, type TestBrowser } from '../support/chromium.ts';
 import { type MemoryProject } from '../support/memory-repository.ts';
-import { pageTurn, sessionPage, sha256, whole } from '../support/page-values.ts';
+import type { TurnName } from '../../src/names.ts';
+import { pageFile, pageTurn, sessionPage, sha256, whole } from '../support/page-values.ts';
 import { recordedSession } from '../support/recorded-session.ts';
 import { teddyPath } from '../support/teddy-path.ts';
 import { scriptedModel } from '../support/scripted-model.ts';
@@ -202,7 +203,11 @@ describe.runIf(hasChromium)('the page', () => {
 
   test('can be read without a script: every part, and every fold and tab', async () => {
     const { page } = await browser.open(demo, { javaScriptEnabled: false });
-    expect(await page.locator('#tools').count()).toBe(0);
+    expect(await page.locator('#tools button, #tools input').count()).toBe(0);
+    for (const view of ['Files', 'Numbers', 'Turns']) {
+      await page.locator('#tabs').getByText(view).click();
+      expect(await page.locator(new URL(page.url()).hash).isVisible(), view).toBe(true);
+    }
     const first = page.locator('#t01');
     for (const words of [
       'One of the tests fails. Find out why, and fix it.',
@@ -218,6 +223,50 @@ describe.runIf(hasChromium)('the page', () => {
     expect(await page.locator('#t01-r1 pre').innerText()).toContain('teddy-context: 1');
     await page.locator('#timeline a').last().click();
     expect(new URL(page.url()).hash).toBe('#t04');
+  });
+
+  test('shows one view at a time, and leads from a hunk of the whole change to the action that made it', async () => {
+    const { page, faults } = await browser.open(demo);
+    const views = async () => {
+      const all = ['stream', 'files', 'numbers'];
+      const seen = await Promise.all(all.map((view) => page.locator(`#${view}`).isVisible()));
+      return all.filter((_, at) => seen[at]);
+    };
+    expect(await views()).toEqual(['stream']);
+    await page.getByRole('link', { name: /^Numbers/ }).click();
+    await expect.poll(views).toEqual(['numbers']);
+    await page.locator('.tiles').getByRole('link', { name: '3' }).click();
+    await expect.poll(views).toEqual(['files']);
+    expect(await page.locator('#tabs [aria-current=true]').textContent()).toContain('Files');
+    await page.getByRole('button', { name: 'Side by side' }).click();
+    const label = page.locator('#files table.diff a', { hasText: 'turn 04, action 1' }).first();
+    await label.click();
+    await expect.poll(views).toEqual(['stream']);
+    await expect.poll(() => page.locator('#t04-a1').isVisible()).toBe(true);
+    // A match may be in a view that is not open.
+    await page.getByRole('searchbox').fill('turn 02-branch-01, action 2');
+    await page.keyboard.press('Enter');
+    await expect.poll(views).toEqual(['files']);
+    await page.emulateMedia({ media: 'print' });
+    await page.evaluate(`dispatchEvent(new Event('beforeprint'))`);
+    expect(await views()).toEqual(['stream', 'files', 'numbers']);
+    await page.evaluate(`dispatchEvent(new Event('afterprint'))`);
+    expect(await views()).toEqual(['files']);
+    expect(faults()).toEqual([]);
+  });
+
+  test('puts a long diff that a turn has too into the list of files', async () => {
+    const text = 'a line that is long enough\n'.repeat(200);
+    const file = pageFile('src/a.ts', null, text, 1);
+    const by = [{ kind: 'turn' as const, turn: '01' as TurnName, action: 1 }];
+    const whole = sessionPage([pageTurn('01', { files: [file] })], { files: [{ ...file, by, made: [by] }] });
+    const { page, faults } = await browser.open(await writePage('same', renderSessionPage(whole, sha256)));
+    expect(await page.locator('#files-1').textContent()).toContain('The diff of turn 01');
+    await page.getByRole('link', { name: /^Files/ }).click();
+    await expect.poll(() => page.locator('#files-1 .diff').isVisible()).toBe(true);
+    expect((await page.locator('#files-1 ins').innerText()).split('\n')).toHaveLength(201);
+    expect(await page.locator('[id="t01-f1-h1"]').count()).toBe(1);
+    expect(faults()).toEqual([]);
   });
 
   test('shows the exact request: its sections are the log’s bytes', async () => {

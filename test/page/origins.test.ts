@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { TurnName } from '../../src/names.ts';
-import { withOrigins } from '../../src/page/origins.ts';
+import { findOrigins, withOrigins } from '../../src/page/origins.ts';
 import type { PageTurn } from '../../src/page/session-page.ts';
 import { runs } from '../support/runs.ts';
 import { pageFile } from '../support/page-values.ts';
@@ -81,6 +81,54 @@ propertyTest('whatever turns do to a file, a hunk names exactly those whose line
         }
         const found = replacesOf(turns).map((hunks) => [...new Set(hunks?.flat())].toSorted());
         expect(found).toEqual(expected);
+      },
+    ),
+    runs(1000),
+  );
+});
+
+test('a hunk of the whole change names what added its new lines and what removed its old ones', () => {
+  const texts = ['a\nb\nc\n', 'a\nB\nc\n', 'B\nc\n', 'B\nby hand\n'];
+  const origins = ['01', '02', 'hand'];
+  const steps = origins.map((origin, at) => ({
+    file: pageFile('a.txt', texts[at] ?? '', texts[at + 1] ?? ''),
+    origin,
+  }));
+  expect(findOrigins(pageFile('a.txt', texts[0] ?? '', texts[3] ?? ''), steps)).toEqual([origins]);
+  // A line that came and went has no part in it.
+  const back = [...steps, { file: pageFile('a.txt', texts[3] ?? '', texts[1] ?? ''), origin: 'back' }];
+  expect(findOrigins(pageFile('a.txt', texts[0] ?? '', texts[1] ?? ''), back)).toEqual([['01']]);
+});
+
+propertyTest('whatever steps do to a file, each hunk of the whole change names exactly those that made it', () => {
+  const edit = fc.record({ at: fc.nat(20), removed: fc.nat(3), added: fc.nat(3) });
+  fc.assert(
+    fc.property(
+      fc.nat(30),
+      fc.array(fc.array(edit, { minLength: 1, maxLength: 4 }), { maxLength: 8 }),
+      (length, all) => {
+        const base = Array.from({ length }, (_, at) => `base ${at}`);
+        let [lines, count] = [base, 0];
+        const removers = new Map<string, string>();
+        const steps = all.map((edits, at) => {
+          const origin = String(at + 1);
+          const before = lines;
+          lines = [...lines];
+          for (const { at: from, removed, added } of edits)
+            lines.splice(from, removed, ...Array.from({ length: added }, () => `${origin} line ${(count += 1)}`));
+          for (const line of before) if (!lines.includes(line)) removers.set(line, origin);
+          return { file: pageFile('a.txt', toText(before), toText(lines)), origin };
+        });
+        const whole = pageFile('a.txt', toText(base), toText(lines));
+        const expected = whole.diff.text
+          .split(/^@@.*\n/m)
+          .slice(1)
+          .map((hunk) => {
+            const added = [...hunk.matchAll(/^\+(\d+) line/gm)].map(([, origin]) => origin);
+            const removed = [...hunk.matchAll(/^-(base \d+)$/gm)].map(([, line = '']) => removers.get(line));
+            return [...new Set([...added, ...removed])].toSorted();
+          });
+        expect(findOrigins(whole, steps)).toEqual(expected);
       },
     ),
     runs(1000),

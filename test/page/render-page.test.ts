@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { renderSessionPage } from '../../src/page/render-page.ts';
-import type { PageTurn, SessionPage } from '../../src/page/session-page.ts';
+import type { PageCommit, PageOrigin, PageTurn, SessionPage } from '../../src/page/session-page.ts';
 import type { RepoPath, TurnName } from '../../src/names.ts';
 import { checkReport } from '../../src/plan/report/promise.ts';
 import {
@@ -27,6 +27,7 @@ const parts: PageTurn['parts'] = [
   { kind: 'plan' },
   { kind: 'report' },
 ];
+const plan = planOf([create('src/a.ts', 'one\n'), edit('b.txt', 'old', 'new'), command('npm test')]);
 const turnName = (name: string) => name as TurnName;
 
 /** The text between two tags, without markup. */
@@ -44,6 +45,218 @@ function toText(html: string): string {
 function count(text: string, wanted: string): number {
   return text.split(wanted).length - 1;
 }
+
+/** The text of the page's part between two of its tags, in one line. */
+function textIn(html: string, from: string, to: string): string {
+  const start = html.indexOf(from);
+  return toText(html.slice(start, html.indexOf(to, start)))
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+describe('the head', () => {
+  const ran = (index: number, status: 'SUCCESS' | 'FAILURE', script: string) => ({
+    index,
+    action_type: 'EXECUTE' as const,
+    status,
+    params: { command: script },
+  });
+  const head = (turns: PageTurn[], more: Partial<SessionPage> = {}) =>
+    textIn(render(sessionPage(turns, more)), '<dl class="tiles">', '</dl>');
+  const tested = (status: 'SUCCESS' | 'FAILURE', more: Partial<PageTurn> = {}) =>
+    pageTurn('01', { outcome: status, report: pageReport('01', [ran(1, status, 'npm test')]), ...more });
+
+  test('says how the line ended: its last turn, or the landing after it', () => {
+    const landing = (after: string): PageCommit => ({
+      commit: oid('landing'),
+      kind: 'landing',
+      line: 'teddy/a-session',
+      after: turnName(after),
+      time: '2026-01-24T11:00:00Z',
+      author: 'Ada',
+      subject: 'Land',
+      files: [],
+    });
+    const turns = [pageTurn('01', { outcome: 'SUCCESS' }), pageTurn('02', { outcome: 'FAILURE' })];
+    const short = oid('landing').slice(0, 10);
+    expect(head(turns)).toContain('Outcome failed turn 02');
+    expect(head(turns, { others: [landing('02')] })).toContain(`Outcome landed as ${short}`);
+    expect(head(turns, { others: [landing('01')] })).toContain(`Outcome failed turn 02, after ${short} landed`);
+    const elsewhere = pageTurn('03', { outcome: 'SUCCESS', line: 'teddy/a-session--02-branch-01' });
+    expect(head([...turns, elsewhere])).toContain('Outcome failed turn 02');
+  });
+
+  test('says whether the last test passed, and whether the code changed afterwards', () => {
+    expect(head([pageTurn('01')])).toContain('Tests none ran');
+    expect(head([tested('FAILURE')])).toContain('Tests failed npm test in turn 01');
+    expect(head([tested('SUCCESS')])).toMatch(/Tests passed npm test in turn 01 Approved/);
+    const later = pageTurn('02', { files: [pageFile('src/a.ts', null, 'a\n', 1)] });
+    expect(head([tested('SUCCESS'), later])).toContain('npm test in turn 01; src/a.ts changed later');
+    expect(head([tested('SUCCESS'), { ...later, undoneBy: oid('undo') }])).not.toContain('changed later');
+    const own = (action: number) => tested('SUCCESS', { files: [pageFile('b.ts', null, 'b\n', action)] });
+    expect([2, 1].map((action) => head([own(action)]).includes('b.ts changed later'))).toEqual([true, false]);
+    const call = (isError: boolean): PageTurn['parts'][number] => ({
+      kind: 'call',
+      tool: 'Bash',
+      input: whole(JSON.stringify({ command: 'npx vitest "run"' }, null, 2)),
+      result: { output: whole(''), isError, reason: null },
+    });
+    expect(head([pageTurn('01', { parts: [call(false)] })])).toContain('Tests passed npx vitest "run"');
+    expect(head([pageTurn('01', { parts: [call(true)] })])).toContain('Tests failed');
+  });
+
+  test('says who approved how much, and how many plans were refused', () => {
+    expect(head([pageTurn('01')])).toContain('Approved by nobody');
+    const report = pageReport('01', [{}, { approved_by: 'flag' }, { status: 'SKIPPED' }]);
+    const verdict = (word: 'approved' | 'rejected', author: string) => ({
+      verdict: word,
+      author,
+      time: '2026-01-24T10:00:00Z',
+      text: null,
+      comments: [],
+    });
+    const turns = [
+      pageTurn('01', { outcome: 'SUCCESS', report, verdicts: [verdict('approved', 'Grace')] }),
+      pageTurn('02', { verdicts: [verdict('rejected', 'Edsger')] }),
+    ];
+    expect(head(turns)).toContain(
+      'Approved Grace, Ada 1 plan approved, 1 action by hand, 1 action in advance, with -y, 1 plan refused',
+    );
+  });
+});
+
+describe('the map', () => {
+  test('names a turn by its message, says what stands out, and adds up the turns of other lines', () => {
+    const message = (text: string): PageTurn['parts'] => [
+      { kind: 'message', text: whole(text), isSpoken: false, isPartial: false },
+      { kind: 'plan' },
+    ];
+    const html = render(
+      sessionPage([
+        pageTurn('01', { parts: message('Add a login'), plan: pagePlan(plan), outcome: 'SUCCESS' }),
+        pageTurn('02', {
+          parts: message('Now log out'),
+          plan: pagePlan(plan),
+          outcome: 'FAILURE',
+          parent: turnName('01'),
+        }),
+        pageTurn('02-branch-01', {
+          line: 'teddy/a-session--02-branch-01',
+          parent: turnName('01'),
+          parts: message('With a button'),
+          files: [pageFile('a.txt', null, 'a\nb\n', 1)],
+        }),
+        pageTurn('03', { parts: [{ kind: 'plan' }], plan: pagePlan(plan), parent: turnName('02') }),
+      ]),
+    );
+    const map = textIn(html, '<nav id="timeline"', '</nav>');
+    expect(map).toMatch(/^01Add a logindone/);
+    expect(map).toContain('02Now log outfailed');
+    expect(map).toContain('02-branch-01 1 turn +2 −0');
+    expect(map).toContain('03Do it');
+    expect(html).toMatch(/class="word hidden">done</);
+    expect(html).toMatch(/class="word">failed</);
+  });
+});
+
+describe('the files', () => {
+  const promise = (path: string, state: 'kept' | 'beyond' | 'missed', action = 1): PageTurn['promise'] => ({
+    verdict: 'kept',
+    isProse: false,
+    paths: [{ path: path as RepoPath, state, action }],
+    commands: [],
+  });
+  const byTurn = (turn: string, action: number | null = 1) => ({ kind: 'turn' as const, turn: turnName(turn), action });
+  const lineFile = (path: string, by: PageOrigin[], text = 'a\n') => ({
+    ...pageFile(path, null, text),
+    by,
+    made: [by],
+  });
+
+  test('come in a table by directory, each with what changed it and what the plans said about it', () => {
+    const own: PageCommit = {
+      commit: oid('own'),
+      kind: 'own',
+      line: 'teddy/a-session',
+      after: null,
+      time: '2026-01-24T10:00:00Z',
+      author: 'Grace',
+      subject: 'Mine',
+      files: [pageFile('mine.txt', null, 'a\n')],
+    };
+    const html = render(
+      sessionPage(
+        [
+          pageTurn('01', { promise: promise('src/a.ts', 'kept') }),
+          pageTurn('02', { promise: promise('src/b.ts', 'beyond', 2) }),
+          pageTurn('03', { promise: promise('src/<i>.ts', 'missed') }),
+          pageTurn('04', { promise: promise('src/gone.ts', 'missed'), undoneBy: oid('undo') }),
+        ],
+        {
+          others: [own, { ...own, commit: oid('written'), kind: 'write' }],
+          files: [
+            lineFile('mine.txt', [{ kind: 'commit', commit: oid('own') }]),
+            lineFile('src/a.ts', [byTurn('01'), { kind: 'undo', turn: turnName('02') }]),
+            lineFile('src/b.ts', [byTurn('02', null), { kind: 'commit', commit: oid('written') }]),
+          ],
+        },
+      ),
+    );
+    const section = html.slice(html.indexOf('<section id="files"'));
+    const rows = [...section.slice(0, section.indexOf('</table>')).matchAll(/<tr.*?<\/tr>/gs)].map(([row]) =>
+      toText(row).replace(/\s+/g, ' ').trim(),
+    );
+    expect(rows).toEqual([
+      'FileLinesChanged byThe plan',
+      'mine.txt +1 −0 added by hand, Grace by hand',
+      'src/',
+      '<i>.ts turn 03, action 1 named, but unchanged',
+      'a.ts +1 −0 added turn 01, action 1, undo of turn 02 named',
+      'b.ts +1 −0 added turn 02, written, Grace not named',
+    ]);
+    expect(toText(section)).toContain(
+      '3 files changed: 1 named by a plan, 1 beyond the plan, 1 by hand, 1 named, but unchanged.',
+    );
+    expect(section).toContain('href="#t01-a1"');
+    expect(section).toContain(`href="#o-${oid('own').slice(0, 10)}"`);
+    expect(html).toContain(`id="o-${oid('own').slice(0, 10)}-f1"`);
+    // The hunk's label leads there too.
+    expect(toText(section)).toMatch(/@@ -0,0 \+1,1 @@ +turn 01, action 1, undo of turn 02/);
+  });
+
+  test('stand on the page once when they are long, and start folded when a program wrote them', () => {
+    const text = 'a line that is long enough\n'.repeat(200);
+    const turn = pageTurn('01', { files: [pageFile('src/a.ts', null, text, 1)] });
+    const html = render(
+      sessionPage([turn], {
+        files: [lineFile('package-lock.json', [byTurn('01')]), lineFile('src/a.ts', [byTurn('01')], text)],
+      }),
+    );
+    expect(count(html, 'a line that is long enough')).toBe(200);
+    expect(html).toMatch(/<a\s+class="same-diff"\s+href="#t01-f1"/);
+    expect(html).toMatch(/id="files-1"\s*>/);
+    expect(html).toMatch(/id="files-2"\s+open/);
+    expect(toText(html)).toMatch(/package-lock\.json\s+\+1 −0\s+2 lines, generated/);
+  });
+
+  test('name the commands whose last run did not succeed', () => {
+    const commands = (...states: ('ran' | 'unchecked')[]): PageTurn['promise'] => ({
+      verdict: 'short',
+      isProse: false,
+      paths: [],
+      commands: states.map((state, at) => ({ action: at + 1, command: `npm test ${at}`, state })),
+    });
+    const html = render(
+      sessionPage([
+        pageTurn('01', { promise: commands('unchecked', 'unchecked') }),
+        pageTurn('02', { promise: commands('ran') }),
+      ]),
+    );
+    const section = textIn(html, '<section id="files"', '</section>');
+    expect(section).toContain('npm test 1: a test that did not pass, turn 01, action 2');
+    expect(section).not.toContain('npm test 0');
+  });
+});
 
 describe('a page', () => {
   test('requests nothing: its policy forbids everything except its own style sheet and script', () => {
@@ -94,8 +307,6 @@ describe('a page', () => {
 });
 
 describe('a turn', () => {
-  const plan = planOf([create('src/a.ts', 'one\n'), edit('b.txt', 'old', 'new'), command('npm test')]);
-
   test('shows its message, its plan, the approver, and each action with its result', () => {
     const text = toText(
       inTurn({
@@ -180,8 +391,10 @@ describe('a turn', () => {
     expect(count(text, problem?.message ?? 'none')).toBe(1);
     expect(text).toContain('Only the run knew.');
     expect(text).toContain('The plan is not valid, so none of its actions ran.');
-    const short = inTurn({ parts, status: 'planned', plan: pagePlan(planOf([command('npm test')])) });
+    const named = parts.map((part) => (part.kind === 'message' ? { ...part, text: whole('Do it') } : part));
+    const short = inTurn({ parts: named, status: 'planned', plan: pagePlan(planOf([command('npm test')])) });
     expect(short).not.toContain('class="plan-title"');
+    expect(inTurn({ parts, plan: pagePlan(plan) })).toContain('class="plan-title"');
     // The target, and the source of the plan.
     expect(count(toText(short), 'npm test')).toBe(2);
     expect(count(toText(inTurn({ parts, plan: pagePlan(planOf([command('cd a\nls -la')])) })), 'ls -la')).toBe(2);
@@ -192,7 +405,7 @@ describe('a turn', () => {
     const verify = { entries: 1, turns: 0, isWhole: true, faults: [] };
     const replay = { same: 0, different: 0, notCompared: 0, faults: [] };
     const html = render(sessionPage([], { spent, checks: { verify, replay } })).replace(/\s+/g, ' ');
-    expect(html).toContain('<dt>Tokens</dt> <dd>– <small>2 answers without a count</small></dd>');
+    expect(html).toContain('<dt>Cost</dt> <dd>– <small>2 answers without a count</small></dd>');
     expect(toText(html)).toContain('Verified: 1 entry, no fault');
   });
 
@@ -209,13 +422,10 @@ describe('a turn', () => {
       ],
     });
     const html = inTurn({ parts, outcome: 'FAILURE', plan: pagePlan(plan), report: pageReport('01', [{}]), promise });
-    const section = html.slice(html.indexOf('<section class="promise"'));
-    const text = toText(section.slice(0, section.indexOf('</section>'))).replace(/\s+/g, ' ');
-    expect(text).toContain('Promise beyond the plan 1 file changed as the plan says.');
-    expect(text).toContain('<b>lock changed, but named by no action 2');
-    expect(text).toContain('npm test a test that did not pass 2');
-    expect(section).toContain('<bdi>&lt;b&gt;lock</bdi>');
-    expect(section).toContain('href="#t01-a2"');
+    expect(textIn(html, '<p class="promise"', '</p>')).toBe(
+      'Promise changed beyond the plan: <b>lock (by action 2); tests that did not pass: npm test. See all files',
+    );
+    expect(html).toContain('&lt;b&gt;lock');
   });
 
   test('shows a new file’s content once, whichever view is open', () => {
@@ -458,6 +668,7 @@ describe('a text by anybody', () => {
               time: '2026-01-24T10:00:00Z',
               author: said,
               subject: said,
+              files: [],
             },
           ],
           checks: {

@@ -121,7 +121,7 @@ const tests =
   /\b(?:tests?|specs?|checks?|lint|typecheck|tsc|jest|vitest|mocha|pytest|unittest|tox|rspec|phpunit|clippy|vet|verify)\b/i;
 
 /** Guesses from a script's words whether it checks the code. */
-function isTest(script: string): boolean {
+export function isTest(script: string): boolean {
   return tests.test(script);
 }
 

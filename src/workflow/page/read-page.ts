@@ -26,7 +26,8 @@ import { findRecorded, type RecordedLine } from '../line/find-recorded.ts';
 import { readStarts } from '../../session/lines/session-starts.ts';
 import { listCodeChanges } from '../review/diff-files.ts';
 import { listSessionLines } from '../../session/lines/session-lines.ts';
-import { countFiles } from '../review/turn.ts';
+import { joinChanges } from '../review/turn.ts';
+import { readLineFiles } from './line-files.ts';
 import { openTexts } from './page-texts.ts';
 import { openRequests } from './read-request.ts';
 import { readSources, toPageTurn, type TurnTarget } from './read-turn.ts';
@@ -95,8 +96,10 @@ export async function readPage(project: Project, source: PageSource, options: Pa
   const turns: PageTurn[] = [];
   for await (const turn of readTurns(project, source.session, await listTargets(store, source.session, lines)))
     turns.push(turn);
-  const steps = lines.flatMap(({ own }) => own).filter(({ entry }) => entry?.session === source.session);
+  const steps = line.all.filter(({ entry }) => entry?.session === source.session);
   const message = turns.flatMap(({ parts }) => parts).find(({ kind }) => kind === 'message');
+  const others = await listOthers(project, source, lines);
+  const changed = await listCodeChanges(store, line.below, line.tip).catch(nullIfDamaged);
   const said = message?.kind === 'message' ? message.text.text.trim().split('\n', 1)[0] : '';
   return {
     version: options.version,
@@ -111,9 +114,10 @@ export async function readPage(project: Project, source: PageSource, options: Pa
         .toSorted()
         .at(-1) ?? null,
     turns: withOrigins(turns),
-    others: await listOthers(project, source, lines),
+    shown: [...line.turns.values()].map(({ turn }) => turn),
+    others,
     spent: sumSpent(steps.flatMap(({ entry }) => entry ?? [])),
-    changed: await countChanged(store, line),
+    files: await readLineFiles(project, line, changed ?? [], { turns, others }),
     comparisons: await compareAttempts(project, lines),
     checks: options.checks ? await checkPage(project, source, lines) : null,
   };
@@ -154,13 +158,7 @@ function toBase({ own, below }: WalkedLine): SessionPage['base'] {
   return below === null ? null : { commit: below, branch: own[0]?.entry?.baseBranch ?? null };
 }
 
-async function countChanged(store: Store, { below, tip }: WalkedLine): Promise<SessionPage['changed']> {
-  const files = await countFiles(store, await listCodeChanges(store, below, tip)).catch(nullIfDamaged);
-  const sum = (key: 'added' | 'removed') => (files ?? []).reduce((count, file) => count + file[key], 0);
-  return { files: files?.length ?? 0, added: sum('added'), removed: sum('removed') };
-}
-
-/** Lists each line's user commits and snapshots, then the landings. */
+/** Lists the commits on each line that belong to no turn, then the landings. */
 async function listOthers(
   { masker, repository: { store } }: Project,
   { session, landed }: PageSource,
@@ -169,8 +167,12 @@ async function listOthers(
   const others: PageCommit[] = [];
   const toPageStep = stepReader(masker);
   const add = async (kind: PageCommit['kind'], line: WalkedLine, after: TurnName | null, step: OtherStep) => {
-    const { commit, at: time, author, subject } = step;
-    others.push({ commit, kind, line: line.name, after, time, author, subject: await maskString(masker, subject) });
+    const { commit, at: time, author, subject, changes } = step;
+    const files = await openTexts(masker)
+      .diff(store, kind === 'landing' ? [] : joinChanges(changes ?? []))
+      .catch(nullIfDamaged);
+    const named = await maskString(masker, subject);
+    others.push({ commit, kind, line: line.name, after, time, author, subject: named, files: files ?? [] });
   };
   for (const line of lines) {
     const shown = new Set([...line.turns.values()].flatMap(({ steps, isOwn }) => (isOwn ? steps : [])));
@@ -178,7 +180,8 @@ async function listOthers(
       const { entry } = step;
       const isForeign = entry !== null && entry.session !== session;
       if (shown.has(step) || isForeign || entry?.kind === 'start') continue;
-      await add(entry?.kind === 'snapshot' ? 'snapshot' : 'own', line, turnAt(line, session, step.commit), step);
+      const kind = entry?.kind === 'snapshot' || entry?.kind === 'write' ? entry.kind : 'own';
+      await add(kind, line, turnAt(line, session, step.commit), step);
     }
   }
   for (const oid of landed) {
@@ -192,7 +195,7 @@ async function listOthers(
   return others;
 }
 
-type OtherStep = Pick<PageStep, 'commit' | 'at' | 'author' | 'subject'>;
+type OtherStep = Pick<PageStep, 'commit' | 'at' | 'author' | 'subject' | 'changes'>;
 
 /**
  * Returns the turn of the last entry at or before one of the line's commits; for a commit that is not on the line, its

@@ -40,6 +40,8 @@ function find(name: string, of = page): PageTurn {
   return found;
 }
 
+const turnAction = (turn: string) => ({ kind: 'turn', turn, action: 1 });
+
 describe('a page', () => {
   test('has the promise of each turn that ran, with masked names', async () => {
     const states = page.turns.map(({ promise }) => promise?.paths.map(({ path, state }) => `${path} ${state}`));
@@ -102,12 +104,26 @@ describe('a page', () => {
     expect([outcome, status]).toEqual(['SUCCESS', 'closed']);
   });
 
-  test('reports a turn’s usage, the undo of its code, and the total changes', () => {
+  test('reports a turn’s usage, the undo of its code, and the usage of the requested line alone', async () => {
     expect(find('03-2').spent).toMatchObject({ answers: 1, inputTokens: 700, costUsd: 0.0125 });
-    expect(page.spent).toMatchObject({ answers: 5, inputTokens: 700, outputTokens: 30, costUsd: 0.0125 });
+    expect(page.spent).toMatchObject({ answers: 3, inputTokens: 0 });
+    expect(page.shown).toEqual(['01', '02', '03']);
+    const other = await read(project, branch);
+    expect(other.spent).toMatchObject({ answers: 3, inputTokens: 700, outputTokens: 30, costUsd: 0.0125 });
+    expect(other.shown).toEqual(['01', '02-branch-01', '03']);
+    expect(other.files.map(({ path }) => path)).toEqual(['one.txt', 'other.txt', 'own.txt']);
     expect(find('03').undoneBy).toBe(find('03').commits.at(-1)?.commit);
     expect(find('03').files.map(({ path }) => path)).toEqual(['three.txt']);
-    expect(page.changed).toEqual({ files: 3, added: 3, removed: 0 });
+  });
+
+  test('has the requested line’s whole change, with what made it', () => {
+    const [own] = page.others;
+    expect(page.files.map(({ path, added, by, made }) => [path, added, by, made])).toEqual([
+      ['one.txt', 1, [turnAction('01')], [[turnAction('01')]]],
+      ['own.txt', 1, [{ kind: 'commit', commit: own?.commit }], [[{ kind: 'commit', commit: own?.commit }]]],
+      ['two.txt', 1, [turnAction('02')], [[turnAction('02')]]],
+    ]);
+    expect(own?.files).toMatchObject([{ path: 'own.txt', added: 1 }]);
   });
 
   test("has the user's own commits in their places", () => {

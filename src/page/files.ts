@@ -1,0 +1,188 @@
+/** Renders the requested line's whole change: its files against what the plans named, and each file's diff. */
+import { countOf } from '../session/spending/describe-spending.ts';
+import { groupBy } from '../session/text/group-by.ts';
+import { promiseWords, type PageState } from './actions.ts';
+import { fileId, renderCounts, renderFile } from './diff.ts';
+import { html, type Html } from './html.ts';
+import type { PageLineFile, PageOrigin, PageTurn, SessionPage } from './session-page.ts';
+
+/** A row of the table: a changed file, or one that a plan named in vain. */
+interface FileRow {
+  path: string;
+  /** Null for a file that did not change. */
+  file: PageLineFile | null;
+  state: FileState;
+  by: PageOrigin[];
+}
+
+type FileState = PageState | 'hand' | 'none';
+
+const tones: Partial<Record<FileState, string>> = { kept: 'good', beyond: 'bad', missed: 'warn', failed: 'bad' };
+const words: Record<FileState, string> = {
+  ...promiseWords,
+  kept: 'named',
+  beyond: 'not named',
+  hand: 'by hand',
+  none: 'no plan',
+};
+
+export function renderFiles(page: SessionPage): Html {
+  const { files, source } = page;
+  const rows = listRows(page);
+  return html`<section id="files" data-view="files" aria-labelledby="files-title">
+    <h2 id="files-title">Files</h2>
+    ${
+      rows.length === 0
+        ? html`<p class="empty">No code has changed on <bdi>${source.line}</bdi>.</p>`
+        : html`<p class="facts">${describeRows(rows)}</p>
+            ${renderTable(page, rows)}`
+    }
+    ${renderCommands(page)} ${files.map((file, at) => renderLineFile(page, file, at))}
+  </section>`;
+}
+
+/** Returns the requested line's turns whose code still counts. */
+export function listStanding({ turns, shown }: SessionPage): PageTurn[] {
+  const names = new Set(shown);
+  return turns.filter(({ turn, undoneBy }) => names.has(turn) && undoneBy === null);
+}
+
+function listRows(page: SessionPage): FileRow[] {
+  const found = listStanding(page).flatMap(({ turn, promise }) =>
+    (promise?.paths ?? []).map(({ path, state, action }) => ({ path: String(path), state, turn, action })),
+  );
+  const promised = groupBy(found, ({ path }) => path);
+  const changed = page.files.map((file): FileRow => {
+    const states = (promised.get(file.path) ?? []).map(({ state }) => state);
+    const state = (['kept', 'beyond', 'allowed'] as const).find((one) => states.includes(one));
+    const isByHand = file.by.every(({ kind }) => kind === 'commit');
+    return { path: file.path, file, by: file.by, state: state ?? (isByHand ? 'hand' : 'none') };
+  });
+  const known = new Set(changed.map(({ path }) => path));
+  const vain = [...promised].flatMap(([path, named]): FileRow[] => {
+    const last = named.at(-1);
+    if (last === undefined || known.has(path) || named.some(({ state }) => state === 'kept')) return [];
+    return [{ path, file: null, state: last.state, by: [{ kind: 'turn', turn: last.turn, action: last.action }] }];
+  });
+  return [...changed, ...vain].toSorted((one, other) => (toSortKey(one.path) < toSortKey(other.path) ? -1 : 1));
+}
+
+/** Sorts a directory's own files before its subdirectories. */
+function toSortKey(path: string): string {
+  return `${directoryOf(path)}\0${path}`;
+}
+
+function directoryOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/') + 1);
+}
+
+function describeRows(rows: readonly FileRow[]): string {
+  const changed = rows.filter(({ file }) => file !== null).length;
+  const count = (...states: FileState[]) => rows.filter(({ state }) => states.includes(state)).length;
+  const parts: [number, string][] = [
+    [count('kept'), 'named by a plan'],
+    [count('beyond'), 'beyond the plan'],
+    [count('allowed'), 'expected by the project'],
+    [count('hand'), 'by hand'],
+    [count('none'), 'without a plan'],
+    [rows.length - changed, 'named, but unchanged'],
+  ];
+  const told = parts.flatMap(([number, word]) => (number === 0 ? [] : [`${number} ${word}`]));
+  return `${countOf(changed, 'file')} changed: ${told.join(', ')}.`;
+}
+
+function renderTable(page: SessionPage, rows: readonly FileRow[]): Html {
+  const indexes = new Map(page.files.map((file, at) => [file.path as string, at + 1]));
+  const row = ({ path, file, state, by }: FileRow) =>
+    html`<tr>
+      <td>
+        ${file === null ? html`<bdi class="path">${nameOf(path)}</bdi>` : html`<a class="path" href="#files-${indexes.get(path) ?? 1}"><bdi>${nameOf(path)}</bdi></a>`}
+      </td>
+      <td>
+        ${file === null ? null : html`${renderCounts(file)}${file.change === 'modified' ? null : html` <span class="muted">${file.change}</span>`}`}
+      </td>
+      <td>${renderOrigins(page, by)}</td>
+      <td><span class="pill ${tones[state] ?? 'quiet'}">${words[state]}</span></td>
+    </tr>`;
+  return html`<table class="tree">
+    <thead>
+      <tr>
+        ${['File', 'Lines', 'Changed by', 'The plan'].map((name) => html`<th scope="col">${name}</th>`)}
+      </tr>
+    </thead>
+    ${[...groupBy(rows, ({ path }) => directoryOf(path))].map(
+      ([directory, own]) =>
+        html`<tbody>
+          ${
+            directory === ''
+              ? null
+              : html`<tr class="directory">
+                  <th scope="rowgroup" colspan="4"><bdi class="path">${directory}</bdi></th>
+                </tr>`
+          }
+          ${own.map(row)}
+        </tbody>`,
+    )}
+  </table>`;
+}
+
+function nameOf(path: string): string {
+  return path.slice(directoryOf(path).length);
+}
+
+/** Lists the commands whose last run did not succeed, and the tests that did not pass. */
+function renderCommands(page: SessionPage): Html | null {
+  const runs = listStanding(page).flatMap(({ turn, promise }) =>
+    (promise?.commands ?? []).map((one) => ({ ...one, turn })),
+  );
+  const last = [...new Map(runs.map((run) => [run.command, run])).values()].filter(({ state }) => state !== 'ran');
+  return last.length === 0
+    ? null
+    : html`<ul class="queries">
+        ${last.map(({ turn, action, command, state }) => html`<li><code>${command}</code>: ${promiseWords[state]}, ${renderOrigin(page, { kind: 'turn', turn, action })}</li>`)}
+      </ul>`;
+}
+
+function renderLineFile(page: SessionPage, file: PageLineFile, at: number): Html {
+  const labelOf = (hunk: number) => {
+    const made = file.made[hunk] ?? [];
+    return made.length === 0 ? null : html` ${renderOrigins(page, made)}`;
+  };
+  return renderFile(file, `files-${at + 1}`, { labelOf, instead: renderSame(page, file) });
+}
+
+/** In characters. A shorter diff may stand on the page twice. */
+const minElided = 4_000;
+
+/** Returns a link in place of a long diff that one of the turns has too; the script puts the diff there. */
+function renderSame({ turns }: SessionPage, { before, after, path, diff, by }: PageLineFile): Html | null {
+  const [origin] = by;
+  if (diff.text.length < minElided || by.length !== 1 || origin?.kind !== 'turn') return null;
+  const turn = turns.find((one) => one.turn === origin.turn);
+  const same = turn?.files.find((one) => one.before === before && one.after === after && one.path === path);
+  if (turn === undefined || same === undefined) return null;
+  return html`<p><a class="same-diff" href="#${fileId(turn, same)}">The diff of turn ${turn.turn}</a></p>`;
+}
+
+/** More origins are only counted. */
+const maxOrigins = 5;
+
+function renderOrigins(page: SessionPage, origins: readonly PageOrigin[]): Html {
+  const more = origins.length - maxOrigins;
+  const shown = origins.slice(0, maxOrigins);
+  return html`${shown.map((origin, at) => html`${at === 0 ? '' : ', '}${renderOrigin(page, origin)}`)}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+function renderOrigin({ others }: SessionPage, origin: PageOrigin): Html {
+  if (origin.kind === 'undo') return html`<a href="#t${origin.turn}">undo of turn ${origin.turn}</a>`;
+  if (origin.kind === 'turn') {
+    const { turn, action } = origin;
+    if (action === null) return html`<a href="#t${turn}">turn ${turn}</a>`;
+    return html`<a href="#t${turn}-a${action}">turn ${turn}, action ${action}</a>`;
+  }
+  const own = others.find(({ commit }) => commit === origin.commit);
+  if (own === undefined) return html`<b>by hand</b>`;
+  return html`<a href="#o-${own.commit.slice(0, 10)}"
+    ><b>${own.kind === 'write' ? 'written' : 'by hand'}</b>, ${own.author}</a
+  >`;
+}
