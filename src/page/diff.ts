@@ -44,7 +44,9 @@ export function renderFile(file: PageFile, id: string, { labelOf, instead = null
 
 export function renderCounts({ kind, added, removed }: Pick<PageFile, 'kind' | 'added' | 'removed'>): Html {
   if (kind !== 'text') return html`<span class="muted">${kind}</span>`;
-  return html`<span class="counts"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span>`;
+  return html`<span class="counts"
+    ><span class="plus">+${formatCount(added)}</span> <span class="minus">−${formatCount(removed)}</span></span
+  >`;
 }
 
 /** Adds up the lines of several files. */

@@ -15,7 +15,7 @@ interface FileRow {
   by: PageOrigin[];
 }
 
-type FileState = PageState | 'hand' | 'none';
+type FileState = PageState | 'hand' | 'written' | 'none';
 
 const tones: Partial<Record<FileState, string>> = { kept: 'good', beyond: 'bad', missed: 'warn', failed: 'bad' };
 const words: Record<FileState, string> = {
@@ -23,6 +23,7 @@ const words: Record<FileState, string> = {
   kept: 'named',
   beyond: 'not named',
   hand: 'by hand',
+  written: 'written',
   none: 'no plan',
 };
 
@@ -55,8 +56,7 @@ function listRows(page: SessionPage): FileRow[] {
   const changed = page.files.map((file): FileRow => {
     const states = (promised.get(file.path) ?? []).map(({ state }) => state);
     const state = (['kept', 'beyond', 'allowed'] as const).find((one) => states.includes(one));
-    const isByHand = file.by.every(({ kind }) => kind === 'commit');
-    return { path: file.path, file, by: file.by, state: state ?? (isByHand ? 'hand' : 'none') };
+    return { path: file.path, file, by: file.by, state: state ?? unplannedState(page, file.by) };
   });
   const known = new Set(changed.map(({ path }) => path));
   const vain = [...promised].flatMap(([path, named]): FileRow[] => {
@@ -65,6 +65,13 @@ function listRows(page: SessionPage): FileRow[] {
     return [{ path, file: null, state: last.state, by: [{ kind: 'turn', turn: last.turn, action: last.action }] }];
   });
   return [...changed, ...vain].toSorted((one, other) => (toSortKey(one.path) < toSortKey(other.path) ? -1 : 1));
+}
+
+function unplannedState({ others }: SessionPage, by: readonly PageOrigin[]): FileState {
+  if (by.some(({ kind }) => kind !== 'commit')) return 'none';
+  const isWritten = (origin: PageOrigin) =>
+    others.some(({ commit, kind }) => kind === 'write' && origin.kind === 'commit' && commit === origin.commit);
+  return by.length > 0 && by.every(isWritten) ? 'written' : 'hand';
 }
 
 /** Sorts a directory's own files before its subdirectories. */
@@ -84,6 +91,7 @@ function describeRows(rows: readonly FileRow[]): string {
     [count('beyond'), 'beyond the plan'],
     [count('allowed'), 'expected by the project'],
     [count('hand'), 'by hand'],
+    [count('written'), 'written'],
     [count('none'), 'without a plan'],
     [rows.length - changed, 'named, but unchanged'],
   ];

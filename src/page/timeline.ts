@@ -84,12 +84,9 @@ function renderCommit(other: PageCommit): Html {
   </li>`;
 }
 
-/** Splits a commit into a word for its kind and its subject. A snapshot's subject already begins with its kind. */
+/** Splits a commit into a word for its kind and its subject. An entry's subject already begins with its kind. */
 export function describeCommit({ kind, subject }: PageCommit): { word: string; subject: string } {
-  return {
-    word: kindWords[kind],
-    subject: kind === 'snapshot' ? subject.replace(/^(?:turn \S+ )?snapshot: /, '') : subject,
-  };
+  return { word: kindWords[kind], subject: subject.replace(/^(?:turn \S+ )?(?:snapshot|write): /, '') };
 }
 
 const kindWords: Record<PageCommit['kind'], string> = {
