@@ -3,6 +3,7 @@
  * only one act runs at a time. teddy keeps an act's events until the next act begins, so that a page that reconnects
  * sees all of them.
  */
+import { z } from '@hono/zod-openapi';
 import { TeddyError } from '../errors.ts';
 import { describeAction } from '../plan/actions/actions.ts';
 import type { Action } from '../plan/plan.ts';
@@ -19,19 +20,26 @@ import { findPlan, giveVerdict } from '../workflow/run/give-verdict.ts';
 import { planTurn, type PlanOutcome, type PlanRequest } from '../workflow/turn/plan.ts';
 import type { ServerEvent } from './event-stream.ts';
 import type { Visitor } from './page-access.ts';
+import { toPageWords } from './refusal.ts';
 
-/** A request from a page. `plan` is the sha256 of the plan that the page shows; the act applies to no other plan. */
-export type ActRequest =
-  /** Without a message, asks the model again about the open turn. */
-  | { kind: 'say'; message?: string | undefined }
-  | { kind: 'ask' | 'instead'; plan: string; message: string }
-  /** `actions` are indexes, from 1; the act skips all others. Null stands for all actions, even when the plan is not valid. */
-  | { kind: 'run'; plan: string; actions: number[] | null }
-  | { kind: 'approve'; plan: string; message?: string | undefined; comments?: LineComment[] | undefined }
-  | { kind: 'reject'; plan: string; reason: string; comments?: LineComment[] | undefined };
+const plan = z.string().regex(/^[0-9a-f]{64}$/, 'must be the sha256 of the plan that is shown');
+const comments = z.array(z.object({ line: z.int().min(1), text: z.string() })).max(1000);
+const verdict = { plan, message: z.string().optional(), comments: comments.optional() };
 
-/** `line` is a line of the plan, counted from 1. */
-type LineComment = { line: number; text: string };
+/**
+ * A request from a page. `plan` is the sha256 of the plan that the page shows; the act applies to no other plan. `say`
+ * without a message asks the model again about the open turn. `actions` are indexes, from 1; the act skips all others,
+ * and null stands for all. A comment's `line` is a line of the plan, counted from 1.
+ */
+export const actRequest = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('say'), message: z.string().optional() }),
+  z.object({ kind: z.literal('ask'), plan, message: z.string() }),
+  z.object({ kind: z.literal('instead'), plan, message: z.string() }),
+  z.object({ kind: z.literal('run'), plan, actions: z.array(z.int().min(1)).nullable() }),
+  z.object({ kind: z.literal('approve'), ...verdict }),
+  z.object({ kind: z.literal('reject'), ...verdict }),
+]);
+type ActRequest = z.infer<typeof actRequest>;
 
 /** Opens the project for an act, as if a command had just started. */
 export interface ActTools {
@@ -91,6 +99,15 @@ interface PageActsOptions {
   /** When no page has shown a question for this long, the answer is null. */
   absentMs?: number;
 }
+
+const titles: Record<ActRequest['kind'], string> = {
+  say: 'Asking ...',
+  ask: 'Asking about the plan ...',
+  instead: 'Asking for another plan ...',
+  run: 'Running ...',
+  approve: 'Approving ...',
+  reject: 'Rejecting ...',
+};
 
 const usualAbsentMs = 30_000;
 /** In characters; teddy drops older events. */
@@ -152,12 +169,8 @@ function watchAbsence(acts: Acts): void {
 
 async function beginAct(acts: Acts, ...[target, request, visitor]: Parameters<PageActs['begin']>): Promise<void> {
   if (acts.last !== null && !acts.last.isOver)
-    throw new TeddyError(
-      'LOCKED',
-      `Something started from a page is still running in ${acts.last.session}.`,
-      'Stop it there, or wait until it has finished.',
-    );
-  if (acts.isEnding) throw new TeddyError('INTERRUPTED', 'The server is stopping.', 'Start it again: `teddy view`.');
+    throw new TeddyError('LOCKED', `Something started from a page is still running in ${acts.last.session}.`);
+  if (acts.isEnding) throw new TeddyError('INTERRUPTED', 'The server is stopping.');
   let onBegun: () => void = () => undefined;
   const begun = new Promise<void>((resolve) => (onBegun = resolve));
   const { session } = target;
@@ -166,7 +179,7 @@ async function beginAct(acts: Acts, ...[target, request, visitor]: Parameters<Pa
   const act: RunningAct = { ...empty, kind: request.kind, session, controller };
   acts.last = act;
   const emit: Emit = (event, data) => addEvent(acts, act, { event, data: toVisibleData(data) });
-  emit('act', { kind: request.kind });
+  emit('act', { kind: request.kind, title: titles[request.kind] });
   const asking = { ask: (question: object) => ask(acts, act, emit, question), emit, onBegun, visitor };
   // Opens the project again, as a command does, which may take minutes, so no other request waits for the act.
   const performed = perform(acts.tools, target.line, request, { ...asking, signal: controller.signal });
@@ -327,16 +340,11 @@ async function execute(
 async function judge(
   project: Project,
   selector: string,
-  request: Extract<ActRequest, { kind: 'approve' | 'reject' }>,
+  { kind, plan: sha256, message: text, comments = [] }: Extract<ActRequest, { kind: 'approve' | 'reject' }>,
 ): Promise<string> {
-  const { verdict, plan } = await giveVerdict(project, {
-    selector,
-    verdict: request.kind === 'approve' ? 'approved' : 'rejected',
-    text: request.kind === 'approve' ? request.message : request.reason,
-    comments: request.comments ?? [],
-    sha256: request.plan,
-  });
-  const rest = request.kind === 'reject' && !plan.isForeign ? '; none of its actions ran' : '';
+  const word = kind === 'approve' ? 'approved' : 'rejected';
+  const { verdict, plan } = await giveVerdict(project, { selector, verdict: word, text, comments, sha256 });
+  const rest = kind === 'reject' && !plan.isForeign ? '; none of its actions ran' : '';
   return `Turn ${verdict.turn}: ${verdict.verdict}${rest}.`;
 }
 
@@ -348,7 +356,6 @@ function requireShown(project: Project, sha256: string): NonNullable<ExecuteRequ
     throw new TeddyError(
       'PLAN_REPLACED',
       `The plan of turn ${turn}, which is now pending, is not the one that the page showed.`,
-      'Read the plan that the page shows now, and decide again.',
     );
   };
 }
@@ -399,8 +406,8 @@ function toDecision(answer: string | null, hint: string): boolean {
 /** Reveals nothing about a defect to the page; the server's log has the details. */
 function toFailureData(error: unknown): object {
   if (!(error instanceof TeddyError)) return { code: 'DEFECT', message: 'An internal error occurred.' };
-  const { code, message, hint = null } = error;
-  return { code, message, hint };
+  const { code } = error;
+  return { code, ...toPageWords(error) };
 }
 
 function toVisibleData(data: object): object {

@@ -1,7 +1,7 @@
 /** The pages of `teddy serve`: the list of sessions, one session live, and the acts that the user can start from them. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { TeddyError } from '../errors.ts';
-import { renderControls, renderLive, toTurnVersions, type LiveOptions } from '../page/live.ts';
+import { findWaiting, renderControls, renderLive, toTurnVersions, type LiveOptions } from '../page/live.ts';
 import { renderList } from '../page/render-list.ts';
 import { renderSessionPage } from '../page/render-page.ts';
 import { renderTurn } from '../page/turn.ts';
@@ -13,14 +13,15 @@ import { toVisible } from '../session/text/visible-text.ts';
 import { findLine } from '../workflow/line/find.ts';
 import { maskedOutput, type MaskedOutput } from '../workflow/line/masked-output.ts';
 import { mayApprove } from '../workflow/line/needed-approval.ts';
-import { requireWorkspace } from '../workflow/line/pending-plan.ts';
+import { maskProblems } from '../workflow/line/mask-text.ts';
 import { countAllCosts } from '../workflow/review/count-all-costs.ts';
 import { listSessions, sortNewest, type ListedSession } from '../workflow/review/list-sessions.ts';
+import { previewPlan } from '../workflow/run/preview-plan.ts';
 import type { AppendSignal } from './append-signal.ts';
 import type { ServerEvent } from './event-stream.ts';
 import type { PageAccess } from './page-access.ts';
-import type { Act, ActRequest, ActTools, PageActs } from './page-acts.ts';
-import { Refusal } from './refusal.ts';
+import { actRequest, type Act, type ActTools, type PageActs } from './page-acts.ts';
+import { Refusal, toPageWords } from './refusal.ts';
 import { json, ok, parse, refusals, security, type Call, type PlainRoute, type Reply, type Route } from './route.ts';
 import type { StatusChanges } from './status.ts';
 
@@ -44,7 +45,7 @@ export interface PageRouteOptions {
   lookMs: number;
 }
 
-const statuses: StatusChanges = { UNKNOWN_SESSION: 404 };
+const statuses: StatusChanges = { UNKNOWN_SESSION: 404, VALIDATION_FAILED: 409 };
 /** Finding new branches means listing all refs, so teddy does this less often. */
 const looksPerListing = 6;
 
@@ -119,7 +120,8 @@ async function toPath({ project, find }: PageTools, selector: string): Promise<s
 }
 
 export function pageRoutes(options: PageRouteOptions): PlainRoute[] {
-  return [openRoute(options), listRoute(options), ...viewRoutes(options), ...actRoutes(options)];
+  const readPage = pageReader(options.tools);
+  return [openRoute(options), listRoute(options), ...viewRoutes(options, readPage), ...actRoutes(options, readPage)];
 }
 
 function openRoute({ access }: PageRouteOptions): PlainRoute {
@@ -153,9 +155,8 @@ function listRoute({ tools: { project } }: PageRouteOptions): PlainRoute {
 }
 
 /** A session's page, and the parts that the page reloads as they change. */
-function viewRoutes(options: PageRouteOptions): PlainRoute[] {
+function viewRoutes(options: PageRouteOptions, readPage: ReadPage): PlainRoute[] {
   const { project } = options.tools;
-  const readPage = pageReader(options.tools);
   const view = (path: string, render: (shown: SessionPage, call: Call) => string | Promise<string>): PlainRoute => ({
     ...ofSession('get', path),
     async answer(call) {
@@ -185,23 +186,19 @@ function ofSession<Method extends 'get' | 'post'>(method: Method, path: string) 
 }
 
 /** The routes that begin, answer and stop acts; `page-acts.ts` carries them out. */
-function actRoutes({ tools, acts }: PageRouteOptions): PlainRoute[] {
+function actRoutes({ tools, acts }: PageRouteOptions, readPage: ReadPage): PlainRoute[] {
   const find = (call: Call) => tools.find(tools.project, call.session);
-  const act = (path: string, toRequest: (body: unknown) => ActRequest): PlainRoute => ({
-    ...ofSession('post', path),
-    async answer(call) {
-      const request = toRequest(await call.json());
-      await acts.begin(await find(call), request, call.visitor);
-      return { status: 202, body: { began: true } };
-    },
-  });
   return [
-    act('/say', (body) => ({ kind: 'say', ...parse(sayRequest, body) })),
-    act('/ask', (body) => ({ kind: 'ask', ...parse(insteadRequest, body) })),
-    act('/instead', (body) => ({ kind: 'instead', ...parse(insteadRequest, body) })),
-    act('/run', (body) => ({ kind: 'run', ...parse(runRequest, body) })),
-    act('/approve', (body) => ({ kind: 'approve', ...parse(approveRequest, body) })),
-    act('/reject', (body) => ({ kind: 'reject', ...parse(rejectRequest, body) })),
+    {
+      ...ofSession('post', '/acts'),
+      async answer(call) {
+        const request = parse(actRequest, await call.json());
+        if (request.kind === 'run' || request.kind === 'approve')
+          await refuseInvalid(tools.project, await readPage(call.session), request);
+        await acts.begin(await find(call), request, call.visitor);
+        return { status: 202, body: { began: true } };
+      },
+    },
     {
       ...ofSession('post', '/stop'),
       answer: async (call) => ok({ stopped: acts.stop((await find(call)).session) }),
@@ -217,18 +214,16 @@ function actRoutes({ tools, acts }: PageRouteOptions): PlainRoute[] {
   ];
 }
 
-const plan = z.string().regex(/^[0-9a-f]{64}$/, 'must be the sha256 of the plan that is shown');
-const sayRequest = z.object({ message: z.string().optional() });
-const insteadRequest = z.object({ plan, message: z.string() });
-const runRequest = z.object({ plan, actions: z.array(z.int().min(1)).nullable() });
-const comments = z
-  .array(z.object({ line: z.int().min(1), text: z.string() }))
-  .max(1000)
-  .optional();
-const approveRequest = z.object({ plan, message: z.string().optional(), comments });
-const rejectRequest = z.object({ plan, reason: z.string(), comments });
 /** A null `text` means no answer. */
 const answerRequest = z.object({ question: z.int(), text: z.string().nullable() });
+
+/** Refuses what the page does not offer: a run or an approval of a plan that would not run. Throws VALIDATION_FAILED. */
+async function refuseInvalid(project: Project, shown: SessionPage, { plan }: { plan: string }): Promise<void> {
+  const waiting = findWaiting(shown, await readLive(project, shown));
+  const [problem] = waiting?.plan.sha256 === plan ? waiting.problems : [];
+  if (waiting === null || problem === undefined) return;
+  throw new TeddyError('VALIDATION_FAILED', `The plan of turn ${waiting.turn.turn} is not valid: ${problem.message}`);
+}
 
 type ReadPage = (selector: string) => Promise<SessionPage>;
 
@@ -265,18 +260,22 @@ function costReader(project: Project): (listed: ListedSession[]) => Promise<Map<
   };
 }
 
-async function readLive(project: Project, { source }: SessionPage): Promise<LiveOptions> {
+/** Checks the pending plan against the user's files, too, because the page itself knows only the commits. */
+async function readLive(project: Project, { source, turns }: SessionPage): Promise<LiveOptions> {
   const toReason = (error: unknown) => {
     if (!(error instanceof TeddyError)) throw error;
-    return [error.message, error.hint ?? ''].join(' ').trim();
+    const { message, hint } = toPageWords(error);
+    return [message, hint ?? ''].join(' ').trim();
   };
   const line = await findLine(project, source.line).catch(toReason);
-  if (typeof line === 'string') return { maySay: line, mayAct: line };
+  if (typeof line === 'string') return { maySay: line, mayAct: line, problems: null };
+  if (turns.every(({ status }) => status !== 'planned')) return { maySay: true, mayAct: true, problems: null };
+  const silent = { ...project, notices: { info: () => undefined, warn: () => undefined } };
   try {
-    await requireWorkspace(project, line);
-    return { maySay: true, mayAct: true };
+    const { problems } = await previewPlan(silent, { selector: source.line });
+    return { maySay: true, mayAct: true, problems: await maskProblems(project.masker, problems) };
   } catch (error) {
-    return { maySay: true, mayAct: toReason(error) };
+    return { maySay: true, mayAct: toReason(error), problems: null };
   }
 }
 

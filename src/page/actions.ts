@@ -8,7 +8,8 @@ import { countOf, formatDuration } from '../session/spending/describe-spending.t
 import { addedText, fileId, renderFile } from './diff.ts';
 import { html, pre, type Html } from './html.ts';
 import { renderCode, renderMarkdown } from './markdown.ts';
-import type { PageFile, PageTurn } from './session-page.ts';
+import type { Problem } from '../plan/match/problem.ts';
+import type { PageFile, PageProblem, PageTurn } from './session-page.ts';
 import { isUnrun, toActionState } from './turn-state.ts';
 
 /** The number of output lines shown; the rest is folded. */
@@ -54,8 +55,14 @@ interface ActionOfTurn {
 
 function renderAction(turn: PageTurn, { index, action, log }: ActionOfTurn): Html {
   const id = `t${turn.turn}-a${index}`;
-  const { tone, word } = toActionState(log, turn.status === 'planned');
+  const preview = turn.plan?.preview ?? null;
+  // The plan already shows the parser's problems.
+  const told = new Set(turn.plan?.parsed?.problems.map(({ line, message }) => `${line} ${message}`));
+  const problems =
+    preview?.problems.filter((one) => one.action === index && !told.has(`${one.line} ${one.message}`)) ?? [];
+  const { tone, word } = toActionState(log, turn.status === 'planned', problems.length > 0);
   const files = turn.files.filter((file) => file.action === index);
+  const planned = preview?.files.filter((file) => file.action === index) ?? [];
   const details = log?.details ?? {};
   const type = action?.type ?? log?.action_type ?? '';
   const facts = [
@@ -63,7 +70,9 @@ function renderAction(turn: PageTurn, { index, action, log }: ActionOfTurn): Htm
     ...(details.timed_out === true ? ['timed out'] : []),
     ...(log?.duration_ms === undefined ? [] : [formatDuration(log.duration_ms)]),
   ];
-  return html`<li class="action ${tone}" id="${id}">
+  // A comment on the diff goes to one of the action's lines in the plan.
+  const line = preview !== null && action !== null && html` data-line="${action.line}"`;
+  return html`<li class="action ${tone}" id="${id}" ${line}>
     <p class="what">
       <a class="no" href="#${id}">${index}</a> <span class="type">${type}</span>
       <bdi class="target">${toTarget(action, log)}</bdi>
@@ -72,9 +81,27 @@ function renderAction(turn: PageTurn, { index, action, log }: ActionOfTurn): Htm
     </p>
     ${action?.description == null ? null : html`<p class="why">${action.description}</p>`}
     ${log === null || (turn.report !== null && isUnrun(turn.report.report)) ? null : renderReasons(log)}
-    ${action === null ? null : renderPlanned(action, log, files)} ${log === null ? null : renderDone(log)}
-    ${files.map((file) => renderFile(file, fileId(turn, file)))}
+    ${problems.map((problem) => renderProblem(problem))}
+    ${action === null || planned.length > 0 ? null : renderPlanned(action, log, files)}
+    ${log === null ? null : renderDone(log)} ${files.map((file) => renderFile(file, fileId(turn, file)))}
+    ${planned.map((file) => renderFile(file, `${id}-planned`))}
   </li>`;
+}
+
+/** Shows the problem beside the lines of the file that are most like its FIND. */
+export function renderProblem({ line, column, message, hint, near }: Problem & Partial<PageProblem>): Html {
+  const numbered = near?.text.text
+    .split('\n')
+    .map((text, at) => `${String(near.firstLine + at).padStart(4)}  ${text}\n`);
+  return html`<p class="problem">Line ${line}, column ${column}: ${message}${hint === undefined ? '' : ` (${hint})`}</p>
+    ${
+      numbered === undefined
+        ? null
+        : html`<figure>
+            <figcaption>The file there</figcaption>
+            ${pre(numbered.join(''))}
+          </figure>`
+    }`;
 }
 
 function toTarget(action: Action | null, log: ActionLog | null): string {

@@ -20,14 +20,24 @@
 
   const live = byId('live');
   if (!live) return;
+  const part = (name) => byId(`live-${name}`);
+  const find = (selector) => live.querySelector(selector);
+  const make = (tag, properties, ...children) => {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...children);
+    return element;
+  };
   const base = location.pathname.replace(/\/+$/, '');
+  const words = JSON.parse(live.dataset.words);
   let versions = new Map(JSON.parse(live.dataset.turns));
-  const say = (text) => (byId('live-state').textContent = text);
+  let changedAt = 0;
+  const say = (text) => (part('state').textContent = text);
 
   const showError = (error) => {
-    const element = byId('live-error');
-    element.hidden = !error;
-    element.textContent = error ? [`${error.message} [${error.code}]`, error.hint].filter(Boolean).join('\n') : '';
+    part('error').hidden = !error;
+    if (!error) return;
+    const { message, hint, code } = error;
+    part('error').replaceChildren([message, hint].filter(Boolean).join('\n'), ' ', make('small', {}, code ?? ''));
   };
 
   const post = async (path, body) => {
@@ -40,24 +50,20 @@
       });
       if (response.ok) return true;
       const { error, code, hint } = await response.json();
-      showError({ message: error, code, hint });
+      showError({ message: response.status === 401 ? words.reopen : error, code, hint });
     } catch {
-      showError({
-        message: 'teddy is not responding. It may have been stopped.',
-        code: 'SERVER_UNREACHABLE',
-        hint: 'Start it again: teddy view',
-      });
+      showError({ message: words.gone, code: 'SERVER_UNREACHABLE' });
     }
     return false;
   };
 
   // Nothing inserted into the page runs: a parsed document runs no scripts, and the page's policy allows no others.
-  const getElement = async (path, selector) => {
+  const load = async (path) => {
     const response = await fetch(path);
     // The turn no longer exists; the next update will say so.
     if (response.status === 404) return null;
     if (!response.ok) throw new Error(`${path}: ${response.status}`);
-    return new DOMParser().parseFromString(await response.text(), 'text/html').querySelector(selector);
+    return new DOMParser().parseFromString(await response.text(), 'text/html');
   };
 
   /* Committed turns */
@@ -65,7 +71,7 @@
   // The page must not resend a message that became a turn, even if the request to the model failed afterward.
   let sent = null;
   const forgetSent = (fresh) => {
-    const message = byId('live-message');
+    const message = part('message');
     const [word = ''] = sent?.trim().split(/\s/) ?? [];
     if (sent === null || !fresh.querySelector('.message')?.textContent.includes(word)) return;
     if (message?.value === sent) message.value = '';
@@ -73,14 +79,16 @@
   };
 
   const showTurn = async (turn, before) => {
-    const fresh = await getElement(`${base}/turns/${encodeURIComponent(turn)}`, 'article');
+    const fresh = (await load(`${base}/turns/${encodeURIComponent(turn)}`))?.querySelector('article');
     if (!fresh) return;
     const old = byId(`t${turn}`);
     if (!old) forgetSent(fresh);
     if (old) {
-      // Keeps the folds open that the reader has opened.
-      const open = [...old.querySelectorAll('details')].map((one) => one.open);
-      fresh.querySelectorAll('details').forEach((one, at) => (one.open = open[at] ?? one.open));
+      // Keeps the folds open and the tabs that the reader has chosen.
+      for (const [kind, key] of Object.entries({ details: 'open', '.tabs > input': 'checked' })) {
+        const all = [...old.querySelectorAll(kind)];
+        fresh.querySelectorAll(kind).forEach((one, at) => (one[key] = all[at]?.[key] ?? one[key]));
+      }
       old.replaceWith(fresh);
     } else if (before && byId(`t${before}`)) byId(`t${before}`).after(fresh);
     else byId('stream').append(fresh);
@@ -88,62 +96,150 @@
     fresh.dispatchEvent(new CustomEvent('teddy:turn', { bubbles: true, detail: { turn } }));
   };
 
-  /* Comments on a plan's lines */
+  /* Comments on lines */
 
-  const commentOn = (line, text) => {
-    const item = byId('live-lines')?.children[line - 1];
-    if (!item) return;
-    const known = item.querySelector('textarea');
-    if (known) return known.focus();
-    const comment = Object.assign(document.createElement('textarea'), { rows: 2, value: text });
-    comment.dataset.of = line;
-    comment.setAttribute('aria-label', `Your comment on line ${line}`);
-    item.append(comment);
-    item.closest('details').open = true;
-    if (text === '') comment.focus();
+  let comments = [];
+  const bar = () => part('controls').dataset;
+
+  // Remarks stand between a plan's lines, and are not part of it.
+  const toLines = (copy) => {
+    copy.querySelectorAll('.remark').forEach((one) => one.remove());
+    return copy.textContent.split('\n');
   };
-  const readComments = () =>
-    [...live.querySelectorAll('textarea[data-of]')]
-      .map(({ dataset, value }) => ({ line: Number(dataset.of), text: value }))
-      .filter(({ text }) => text.trim() !== '');
-  live.addEventListener('click', ({ target }) => {
-    if (target.dataset?.line) commentOn(Number(target.dataset.line), '');
+  // Each line with its number in the plan, or on the sides of the diff where it is.
+  const readLines = (pre) => {
+    let [old, now] = [0, 0];
+    return toLines(pre.cloneNode(true)).map((text, at) => {
+      if (!pre.matches('.diff')) return { text, now: at + 1 };
+      const hunk = /^@@ -(\d+)\S* \+(\d+)/.exec(text);
+      if (hunk) [old, now] = [hunk[1] - 1, hunk[2] - 1];
+      if (hunk || !text) return {};
+      const [sign] = text;
+      return { text: text.slice(1), sign, old: sign === '+' ? 0 : ++old, now: sign === '-' ? 0 : ++now };
+    });
+  };
+  // The plan's line that has the text inside the action; otherwise the action's first line.
+  const findPlanLine = (action, { text, sign }) => {
+    const first = Number(action.dataset.line);
+    const end = action.nextElementSibling?.dataset.line - 1 || Infinity;
+    const lines = toLines(action.closest('.turn').querySelector('.source pre').cloneNode(true)).slice(first, end);
+    return first + 1 + lines[sign === '+' ? 'findLastIndex' : 'findIndex']((one) => one.trim() === text.trim());
+  };
+  // `line` is a line of the turn's plan; 0 when the comment is about anything else.
+  const toComment = (pre, line) => {
+    const { turn } = pre.closest('.turn')?.dataset ?? {};
+    const path = pre.closest('.file')?.querySelector('.path').textContent;
+    if (!path) {
+      const place = `line ${line.now}${turn === bar().turn ? '' : ` of the plan of turn ${turn}`}`;
+      return { turn, place, quote: `> ${line.text}\n`, line: line.now };
+    }
+    const place = `${path}:${line.now || line.old}`;
+    const action = pre.closest('[data-line]');
+    return { turn, path, place, quote: `\`${place}\`:`, line: action ? findPlanLine(action, line) : 0 };
+  };
+  const showComments = () =>
+    part('comments')?.replaceChildren(
+      ...comments.map((comment, at) => {
+        const onclick = () => showComments(comments.splice(at, 1));
+        const remove = make(
+          'button',
+          { type: 'button', ariaLabel: `Remove the comment on ${comment.place}`, onclick },
+          '×',
+        );
+        return make('li', {}, `${comment.place}: ${comment.text} `, remove);
+      }),
+    );
+
+  const note = part('note');
+  const [about, own] = note.children;
+  let place = {};
+  const moveNote = (by) => {
+    const { lines, pre } = place;
+    let at = place.at + by;
+    while (lines[at] && lines[at].text === undefined) at += by || 1;
+    if (!lines[at]) return;
+    place.at = at;
+    place.comment = toComment(pre, lines[at]);
+    about.replaceChildren(make('b', {}, place.comment.place), ' ', make('code', {}, lines[at].text));
+  };
+  const openNote = (pre, at, top) => {
+    place = { pre, at, lines: readLines(pre) };
+    moveNote(0);
+    if (!place.comment) return;
+    own.value = '';
+    note.showModal();
+    note.style.top = `${Math.max(8, Math.min(top, innerHeight - note.offsetHeight - 8))}px`;
+  };
+  note.addEventListener('click', ({ target: { value } }) => {
+    if (value === 'up' || value === 'down') moveNote(value === 'up' ? -1 : 1);
+    if (value === 'add' && own.value.trim()) comments.push({ ...place.comment, text: own.value.trim() });
+    if (value === 'add' || value === 'cancel') showComments(note.close());
+  });
+  const commentable = '.file pre.diff, .view.source pre';
+  byId('stream').addEventListener('click', ({ target, clientY }) => {
+    const { isCollapsed, anchorNode, anchorOffset } = getSelection();
+    if (!part('bar') || !isCollapsed || target.closest('a, button, summary, label')) return;
+    const cell = target.closest('.file table.diff td');
+    const pre = cell ? cell.closest('table').previousElementSibling : target.closest(commentable);
+    let at = -1;
+    if (cell) {
+      const number = Number(cell.parentNode.cells[cell.cellIndex & 2].textContent);
+      at = readLines(pre).findIndex((line) => number > 0 && line[cell.cellIndex & 2 ? 'now' : 'old'] === number);
+    } else if (pre?.contains(anchorNode)) {
+      const range = new Range();
+      range.setStart(pre, 0);
+      range.setEnd(anchorNode, anchorOffset);
+      at = toLines(range.cloneContents()).length - 1;
+    }
+    if (at !== -1) openNote(pre, at, clientY + 16);
   });
 
-  let controls = byId('live-controls').outerHTML;
+  /* The bar */
+
+  const choice = () => find('[name=act]:checked');
+  const boxes = () => [...live.querySelectorAll('[name=action]')];
+  const showChoice = () => {
+    const run = find('[value=run] ~ span b');
+    const count = boxes().filter((box) => box.checked).length;
+    if (run && boxes()[0]) run.textContent = `Run ${count} ${count === 1 ? 'action' : 'actions'}`;
+    if (choice()) part('send').textContent = find('[name=act]:checked ~ span b').textContent;
+  };
+  live.addEventListener('change', showChoice);
+
+  let controls = part('controls').outerHTML;
   const showControls = async () => {
-    const fresh = await getElement(`${base}/controls`, '#live-controls');
+    const fresh = (await load(`${base}/controls`))?.querySelector('#live-controls');
     // Leaves an unchanged form alone, because somebody may be about to use it.
     if (!fresh || fresh.outerHTML === controls) return;
     controls = fresh.outerHTML;
-    const old = byId('live-controls');
-    const written = byId('live-message')?.value ?? '';
-    const hadFocus = document.activeElement === byId('live-message');
-    const [verdict, comments] = [byId('live-verdict')?.value ?? '', readComments()];
-    const ticks = [...old.querySelectorAll('[name=action]')].map((one) => one.checked);
-    if (fresh.dataset.plan === old.dataset.plan)
-      fresh.querySelectorAll('[name=action]').forEach((one, at) => (one.checked = ticks[at] ?? one.checked));
-    old.replaceWith(fresh);
-    if (byId('live-message')) byId('live-message').value = written;
-    if (fresh.dataset.plan === old.dataset.plan && byId('live-verdict')) {
-      byId('live-verdict').value = verdict;
-      for (const { line, text } of comments) commentOn(line, text);
+    changedAt = performance.now();
+    const message = part('message');
+    const hadFocus = document.activeElement === message;
+    // With a single choice, nobody has chosen.
+    const act = find('fieldset:not([hidden]) :checked')?.value;
+    const [ticks, { plan }] = [boxes().map((box) => box.checked), bar()];
+    part('controls').replaceWith(fresh);
+    if (plan === bar().plan) {
+      boxes().forEach((box, at) => (box.checked = ticks[at] ?? box.checked));
+      (find(`[name=act][value=${act}]`) ?? {}).checked = true;
     }
-    if (hadFocus) byId('live-message')?.focus();
-    setBusy(!byId('live-act').hidden);
+    const now = part('message');
+    if (now && message && message.value !== message.defaultValue) now.value = message.value;
+    if (hadFocus) now?.focus();
+    showComments();
+    showChoice();
+    setBusy(!part('act').hidden);
   };
 
   // The header and the timeline, which do not belong to a single turn.
   const showFrame = async () => {
-    const response = await fetch(location.pathname);
-    if (!response.ok) return;
-    const fresh = new DOMParser().parseFromString(await response.text(), 'text/html');
+    const fresh = await load(location.pathname);
     for (const selector of ['header.page', '#timeline', '#tabs', '#compare', '#files', '#numbers', 'body > footer']) {
-      const [old, now] = [document.querySelector(selector), fresh.querySelector(selector)];
+      const [old, now] = [document.querySelector(selector), fresh?.querySelector(selector)];
       if (old && now) old.replaceWith(now);
       else if (now) byId('stream').append(now);
     }
-    document.title = fresh.title;
+    document.title = fresh?.title ?? document.title;
     document.dispatchEvent(new CustomEvent('teddy:frame'));
   };
 
@@ -154,6 +250,7 @@
     for (const [turn, version] of turns) {
       if (versions.get(turn) !== version) {
         await showTurn(turn, before);
+        changedAt = performance.now();
         isChanged = true;
       }
       before = turn;
@@ -166,114 +263,80 @@
 
   /* Work in progress */
 
+  // The bar stays in sight while something waits or runs.
   const setBusy = (isBusy) => {
-    for (const button of byId('live-controls').querySelectorAll('button')) button.disabled = isBusy;
+    live.classList.toggle('busy', isBusy);
+    live.classList.toggle('waits', isBusy || bar().plan !== '');
+    if (part('send')) part('send').disabled = isBusy;
+    part('act').hidden = !isBusy;
   };
 
-  const showText = (text) => {
-    const element = byId('live-text');
+  const showText = ({ text }) => {
+    const element = part('text');
     const isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < 40;
     element.hidden = false;
     element.append(text);
     if (isAtEnd) element.scrollTop = element.scrollHeight;
   };
 
-  const showAction = ({ index, count, title, type, status, reason }) => {
-    const items = byId('live-actions');
-    let item = items.querySelector(`[data-action="${Number(index)}"]`);
-    if (!item) {
-      item = document.createElement('li');
-      item.dataset.action = index;
-      item.value = index;
-      items.append(item);
-    }
-    if (title) item.dataset.title = title;
-    item.textContent = `${status} ${index}/${count} ${item.dataset.title ?? type}${reason ? ` (${reason})` : ''}`;
-  };
+  const question = part('question');
+  const closeQuestion = () => (question.hidden = true);
+  question.addEventListener('click', ({ target: { value, type } }) => {
+    const text = value === 'text' ? question.querySelector('input').value : value;
+    if (type === 'button')
+      post('answer', { question: Number(question.dataset.id), text: value === 'none' ? null : text });
+  });
 
-  const ask = ({ id, kind, title, text }) => {
-    const form = byId('live-question');
-    const question = document.createElement('p');
-    question.append(Object.assign(document.createElement('strong'), { textContent: title }));
-    const quoted = Object.assign(document.createElement('pre'), { textContent: text });
-    const give = (label, answer) => {
-      const button = Object.assign(document.createElement('button'), { type: 'submit', textContent: label });
-      button.addEventListener('click', (event) => {
-        event.preventDefault();
-        post('answer', { question: id, text: answer() });
-      });
-      return button;
-    };
-    const input = Object.assign(document.createElement('input'), { type: 'text', autocomplete: 'off' });
-    input.setAttribute('aria-label', 'Your answer');
-    form.replaceChildren(
-      question,
-      quoted,
-      ...(kind === 'text'
-        ? [input, give('Answer', () => input.value), give('No answer', () => null)]
-        : [give('Yes', () => 'yes'), give('No', () => 'no')]),
-    );
-    form.hidden = false;
-  };
-
-  const closeQuestion = () => {
-    byId('live-question').hidden = true;
-    byId('live-question').replaceChildren();
-  };
-
-  const names = {
-    say: 'Asking ...',
-    ask: 'Asking about the plan ...',
-    instead: 'Asking for another plan ...',
-    run: 'Running ...',
-    approve: 'Approving ...',
-    reject: 'Rejecting ...',
-  };
   // The last act's outcome stays visible after the server has stopped.
   let result = '';
   const handlers = {
-    act({ kind }) {
+    act({ title }) {
       result = '';
-      byId('live-title').textContent = names[kind] ?? '';
-      byId('live-actions').replaceChildren();
-      byId('live-text').replaceChildren();
-      byId('live-text').hidden = true;
-      byId('live-notices').replaceChildren();
+      part('title').textContent = title;
+      for (const name of ['actions', 'text', 'notices']) part(name).replaceChildren();
+      part('text').hidden = true;
       closeQuestion();
       showError(null);
-      byId('live-act').hidden = false;
-      byId('live-stop').disabled = false;
+      part('stop').disabled = false;
+      changedAt = performance.now();
       setBusy(true);
     },
     idle() {
-      byId('live-act').hidden = true;
       closeQuestion();
+      changedAt = performance.now();
       setBusy(false);
     },
-    asked: ({ title }) => (byId('live-title').textContent = title),
-    text: ({ text }) => showText(text),
-    output: ({ text }) => showText(text),
-    cut: () => showText('[earlier output is not shown here; see the report]\n'),
-    action: showAction,
-    question: ask,
+    asked: ({ title }) => (part('title').textContent = title),
+    text: showText,
+    output: showText,
+    cut: () => showText({ text: words.cut }),
+    action({ index, count, title, type, status, reason }) {
+      let item = find(`[data-action="${Number(index)}"]`);
+      if (!item) part('actions').append((item = make('li', { value: index })));
+      item.dataset.action = index;
+      if (title) item.dataset.title = title;
+      item.textContent = `${status} ${index}/${count} ${item.dataset.title ?? type}${reason ? ` (${reason})` : ''}`;
+    },
+    question({ id, kind, title, text }) {
+      question.dataset.id = id;
+      question.querySelector('strong').textContent = title;
+      question.querySelector('pre').textContent = text;
+      question.querySelector('input').value = '';
+      for (const span of question.querySelectorAll('span')) span.hidden = span.className !== kind;
+      changedAt = performance.now();
+      question.hidden = false;
+    },
     answered: closeQuestion,
-    notice: ({ text }) =>
-      byId('live-notices').append(Object.assign(document.createElement('li'), { textContent: text })),
+    notice: ({ text }) => part('notices').append(make('li', {}, text)),
     elsewhere({ id, title, text, isOver }) {
-      const all = byId('live-elsewhere');
-      const old = [...all.children].find((one) => one.dataset.id === id);
+      const old = find(`[data-id="${CSS.escape(id)}"]`);
       if (text) return old?.lastChild.append(text);
       old?.remove();
       if (isOver) return undefined;
-      const answer = document.createElement('div');
+      const arrived = make('pre', { tabIndex: 0, ariaLabel: 'What has arrived there' });
+      const answer = make('div', {}, make('p', {}, title), arrived);
       answer.dataset.id = id;
-      const about = Object.assign(document.createElement('p'), { textContent: title });
-      const arrived = Object.assign(document.createElement('pre'), {
-        tabIndex: 0,
-        ariaLabel: 'What has arrived there',
-      });
-      answer.append(about, arrived);
-      return all.append(answer);
+      return part('elsewhere').append(answer);
     },
     done({ title, message, code, hint }) {
       handlers.idle();
@@ -286,55 +349,73 @@
   let updating = Promise.resolve();
   const connect = () => {
     const source = new EventSource(`${base}/live`);
-    source.onopen = () => say('Connected. Changes made elsewhere appear here automatically.');
+    source.onopen = () => say(words.connected);
     source.onerror = () => {
-      if (source.readyState !== EventSource.CLOSED)
-        return say(`${result}No connection to teddy. Retrying; if teddy was stopped, reopen the page: teddy view`);
-      say(`${result}teddy was stopped, or no longer recognizes this browser. Reopen the page: teddy view`);
-      setTimeout(connect, 5000);
+      if (source.readyState !== EventSource.CLOSED) return say(result + words.lost);
+      say(result + words.reopen);
+      return setTimeout(connect, 5000);
     };
     for (const [name, handle] of Object.entries(handlers))
       source.addEventListener(name, (event) => handle(JSON.parse(event.data)));
     source.addEventListener('state', (event) => {
       const state = JSON.parse(event.data);
-      updating = updating
-        .then(() => update(state))
-        .catch(() => say('Part of the page could not be updated. Reload it.'));
+      updating = updating.then(() => update(state)).catch(() => say(words.stale));
     });
     addEventListener('pagehide', () => source.close(), { once: true });
   };
 
-  live.addEventListener('submit', async (event) => {
-    event.preventDefault();
-    const plan = byId('live-controls').dataset.plan;
-    if (event.target.id === 'live-run') {
-      const boxes = [...event.target.querySelectorAll('[name=action]')];
-      const ticked = boxes.filter((box) => box.checked).map((box) => Number(box.value));
-      return post('run', { plan, actions: ticked.length === boxes.length ? null : ticked });
-    }
-    if (event.target.id === 'live-judge') {
-      const kind = event.submitter?.value ?? 'approve';
-      const words = byId('live-verdict').value;
-      const said = kind === 'approve' ? { message: words } : { reason: words };
-      return post(kind, { plan, ...said, comments: readComments() });
-    }
-    if (event.target.id !== 'live-say') return undefined;
-    const message = byId('live-message');
-    const kind = event.submitter?.value ?? 'say';
-    const bodies = {
-      say: ['say', { message: message.value }],
-      again: ['say', {}],
-      ask: ['ask', { plan, message: message.value }],
-      instead: ['instead', { plan, message: message.value }],
-      reject: ['reject', { plan, reason: message.value, comments: readComments() }],
+  const send = async () => {
+    const message = part('message');
+    const { value: kind, dataset } = choice();
+    const isVerdict = kind === 'approve' || kind === 'reject';
+    const onLines = comments.filter(({ turn, line }) => isVerdict && turn === bar().turn && line > 0);
+    const others = comments.filter((comment) => !onLines.includes(comment));
+    const text = [message.value.trim(), ...others.map((one) => `${one.quote} ${one.text}`)]
+      .filter(Boolean)
+      .join('\n\n');
+    const refusal = text || onLines[0] ? dataset.alone : dataset.needs;
+    if (refusal) return message.focus(showError({ message: refusal }));
+    const ticked = boxes().flatMap((box) => (box.checked ? Number(box.value) : []));
+    const body = {
+      kind: kind === 'again' ? 'say' : kind,
+      plan: bar().plan || undefined,
+      message: text || undefined,
+      actions: ticked.length === boxes().length ? null : ticked,
+      comments: onLines.map(({ line, quote, path, text }) => ({ line, text: path ? `${quote} ${text}` : text })),
     };
     if (kind === 'say' || kind === 'instead') sent = message.value;
-    if ((await post(...bodies[kind])) && kind !== 'again') message.value = '';
-    return undefined;
+    if (!(await post('acts', body))) return undefined;
+    if (part('message')?.value === message.value) part('message').value = '';
+    return showComments((comments = []));
+  };
+  live.addEventListener('submit', (event) => {
+    event.preventDefault();
+    if (event.target.id === 'live-bar') send();
   });
-  byId('live-stop').addEventListener('click', () => {
-    byId('live-stop').disabled = true;
+
+  // The keys 1 to 5 only choose. No key acts in a field, or just after the page has changed under the reader's hands.
+  const onKey = (event) => {
+    const { key, target } = event;
+    const isSend = key === 'Enter' && (event.ctrlKey || event.metaKey);
+    const isField = target.closest('input, textarea, select, dialog');
+    const isEarly = performance.now() - changedAt < 500;
+    if (key === 'Enter' && target.matches('#live input')) event.preventDefault();
+    if (isEarly && target.matches('#live button') && (key === 'Enter' || key === ' ')) event.preventDefault();
+    if (isEarly || (isField && !(isSend && target === part('message')))) return;
+    const chosen = live.querySelectorAll('[name=act]')[key - 1];
+    if (isSend) {
+      event.preventDefault();
+      if (part('send')?.disabled === false) send();
+    } else if (event.ctrlKey || event.metaKey || event.altKey) return;
+    else if (chosen) showChoice((chosen.checked = true));
+    else if (key === 'c' && target.matches(commentable)) openNote(target, 0, target.getBoundingClientRect().top + 8);
+  };
+  addEventListener('keydown', onKey, true);
+
+  part('stop').addEventListener('click', () => {
+    part('stop').disabled = true;
     post('stop', {});
   });
+  setBusy(false);
   connect();
 })();

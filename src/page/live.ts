@@ -1,13 +1,15 @@
 /** The parts that a `teddy serve` page has in addition to a page in a file: work in progress, and forms to continue. */
 import { describeAction } from '../plan/actions/actions.ts';
+import type { Problem } from '../plan/match/problem.ts';
 import type { Action } from '../plan/plan.ts';
+import { countOf } from '../session/spending/describe-spending.ts';
 import type { Hash } from '../ports/project.ts';
 import { html, markup, type Html } from './html.ts';
 import css from './live.css?raw';
 import script from './live-script.js?raw';
 import { toSource, type LiveParts } from './render-page.ts';
-import type { PageTurn, SessionPage } from './session-page.ts';
-import { lastWord } from './turn-state.ts';
+import type { PagePlan, PageTurn, SessionPage } from './session-page.ts';
+import { isInvalid, lastWord } from './turn-state.ts';
 
 export interface LiveOptions {
   /** True, or a sentence that explains why the user cannot send a message here. */
@@ -17,6 +19,8 @@ export interface LiveOptions {
    * that explains why not.
    */
   mayAct: true | string;
+  /** The pending plan's problems on the files in the user's work tree; null when nobody could check it there. */
+  problems: readonly Problem[] | null;
 }
 
 export const liveStyle = markup(`<style>${css}</style>`);
@@ -27,10 +31,47 @@ export function liveSources(hash: Hash): { style: string; script: string } {
   return { style: toSource(hash(css)), script: toSource(hash(script)) };
 }
 
+const start = 'in a terminal, `teddy view`; this page then goes on, and keeps your words.';
+/** The script's sentences. */
+const words = {
+  connected: 'Connected. This page updates itself.',
+  lost: `No connection to teddy. Retrying. If teddy was stopped, start it again: ${start}`,
+  reopen: `teddy was stopped, or no longer recognizes this browser. Open its link again: ${start}`,
+  gone: `teddy is not responding. It may have been stopped. Start it again: ${start}`,
+  stale: 'Part of the page could not be updated. Reload it.',
+  cut: '[earlier output is not shown here; see the report]\n',
+};
+
+const button = (value: string, text: string, label = text) =>
+  html`<button type="button" value="${value}" aria-label="${label}">${text}</button> `;
+
+/** A question of the running act, whose `kind` says which of the answers it takes. */
+const questionForm = html`<form id="live-question" hidden>
+  <p><strong></strong></p>
+  <pre tabindex="0"></pre>
+  <span class="text"
+    ><input type="text" autocomplete="off" aria-label="Your answer" />
+    ${button('text', 'Answer')}${button('none', 'No answer')}</span
+  >
+  <span class="confirm">${button('yes', 'Yes')}${button('no', 'No')}</span>
+</form>`;
+
+/** The box for a comment on one line. */
+const noteDialog = html`<dialog id="live-note" aria-label="Comment on a line">
+  <p role="status"></p>
+  <textarea rows="2" aria-label="Your comment" autofocus></textarea>
+  ${button('add', 'Add')}${button('cancel', 'Cancel')}${button('up', '↑', 'The line above')}${button('down', '↓', 'The line below')}
+</dialog>`;
+
 /** The script finds the turns as `<article class="turn" id="t02" data-turn="02">` in `#stream`. */
 export function renderLive(page: SessionPage, live: LiveOptions): LiveParts {
   const controls = html`<a id="live-jump" href="#live">Continue</a>
-    <section id="live" aria-label="Continue" data-turns="${JSON.stringify(toTurnVersions(page))}">
+    <section
+      id="live"
+      aria-label="Continue"
+      data-turns="${JSON.stringify(toTurnVersions(page))}"
+      data-words="${JSON.stringify(words)}"
+    >
       <h2>Continue <bdi>${page.source.line}</bdi></h2>
       <noscript
         ><p>
@@ -38,18 +79,18 @@ export function renderLive(page: SessionPage, live: LiveOptions): LiveParts {
         </p></noscript
       >
       <p id="live-state" role="status">Connecting ...</p>
+      <div id="live-elsewhere"></div>
+      <ul id="live-notices"></ul>
       <div id="live-act" hidden>
         <p><strong id="live-title"></strong> <button type="button" id="live-stop">Stop</button></p>
         <ol id="live-actions"></ol>
         <pre id="live-text" tabindex="0" role="log" aria-label="The text received so far" hidden></pre>
-        <form id="live-question" hidden></form>
+        ${questionForm}
       </div>
-      <div id="live-elsewhere"></div>
-      <ul id="live-notices"></ul>
       <p id="live-error" role="alert" hidden></p>
       ${renderControls(page, live)}
     </section>
-    ${liveScript}`;
+    ${noteDialog} ${liveScript}`;
   return { head: liveStyle, controls };
 }
 
@@ -61,17 +102,23 @@ export function toTurnVersions({ turns }: SessionPage): [turn: string, version: 
   ]);
 }
 
-/** Renders the forms in their current state. */
-export function renderControls(page: SessionPage, live: LiveOptions): Html {
-  const own = page.turns.filter(({ line }) => line === page.source.line);
-  const last = (own.length === 0 ? page.turns : own).at(-1);
-  const pending = last?.status === 'planned' ? last : null;
-  const judged = pending ?? (last !== undefined && isHandedIn(last) ? last : null);
-  return html`<div id="live-controls" data-plan="${judged?.plan?.sha256 ?? ''}">
-    ${pending === null ? null : renderPending(pending, live)}
-    ${judged === null || live.maySay !== true ? null : renderJudging(judged)}
-    ${live.maySay === true ? renderSaying(pending, last) : renderReason(live.maySay)}
-  </div>`;
+/** A plan that waits for the user. `problems` are the reasons why it would not run. */
+export interface Waiting {
+  turn: PageTurn;
+  plan: PagePlan;
+  problems: readonly Problem[];
+}
+
+/** Returns the plan that waits on the requested line; null when none does. */
+export function findWaiting(page: SessionPage, { problems }: LiveOptions): Waiting | null {
+  const turn = lastTurn(page);
+  const { plan = null } = turn ?? {};
+  if (turn === undefined || plan === null || (turn.status !== 'planned' && !isHandedIn(turn))) return null;
+  return { turn, plan, problems: plan.isForeign ? [] : (problems ?? plan.preview?.problems ?? []) };
+}
+
+function lastTurn({ turns, source }: SessionPage): PageTurn | undefined {
+  return turns.findLast(({ line }) => line === source.line) ?? turns.at(-1);
 }
 
 /** Returns true if the turn has another agent's plan that nobody has judged and whose agent is still waiting. */
@@ -79,69 +126,149 @@ function isHandedIn(turn: PageTurn): boolean {
   return turn.plan?.isForeign === true && turn.status === 'open' && lastWord(turn) === null;
 }
 
-/** The form below rejects teddy's own plan, because it also asks what to do instead. */
-function renderJudging(judged: PageTurn): Html | null {
-  const { turn, plan } = judged;
-  if (plan === null || lastWord(judged) === 'approved') return null;
-  if (!plan.isExact)
-    return renderReason(
-      `The page does not show the whole plan, so you cannot judge it here. Run \`teddy show ${turn}\`.`,
-    );
-  const lines = plan.source.text.replace(/\n$/, '').split('\n');
-  const button = (value: string, text: string) => html`<button type="submit" value="${value}">${text}</button>`;
-  return html`<form id="live-judge">
-    <fieldset>
-      <legend>What is your verdict on the plan of turn <a href="#t${turn}">${turn}</a>?</legend>
-      <details>
-        <summary>Comment on its lines</summary>
-        <ol id="live-lines">
-          ${lines.map((line, at) => html`<li><button type="button" data-line="${at + 1}" aria-label="Comment on line ${at + 1}: ${line.trim()}">${line === '' ? ' ' : line}</button></li>`)}
-        </ol>
-      </details>
-      <label for="live-verdict">Your comment (required for a rejection)</label>
-      <textarea id="live-verdict" rows="2"></textarea>
-      <p>${button('approve', 'Approve the plan')} ${plan.isForeign ? button('reject', 'Reject the plan') : null}</p>
+/** Renders the bar with everything that the user can do now. */
+export function renderControls(page: SessionPage, live: LiveOptions): Html {
+  const waiting = live.maySay === true ? findWaiting(page, live) : null;
+  const last = lastTurn(page);
+  const decisions = waiting === null ? [] : listDecisions(waiting, live);
+  const choices = decisions.length === 0 ? listQuestions(last) : decisions;
+  const actions = choices.some(({ act }) => act === 'run') ? (waiting?.plan.parsed?.plan.actions ?? []) : [];
+  const form = html`<form id="live-bar">
+    ${waiting === null ? null : html`<strong>The plan of turn <a href="#t${waiting.turn.turn}">${waiting.turn.turn}</a> is waiting for you</strong>`}
+    ${waiting === null ? null : listReasons(waiting, live).map(renderReason)}
+    <fieldset ${choices.length === 1 && html` hidden`}>
+      <legend class="hidden">What do you want to do?</legend>
+      ${choices.map(renderChoice)}
     </fieldset>
+    ${actions.length > 1 && renderTicks(actions)}
+    <ul id="live-comments"></ul>
+    <label for="live-message"
+      >${waiting === null ? 'What do you want?' : 'Your words. Click a line above to comment on it.'}</label
+    >
+    <div>
+      <textarea id="live-message" rows="${waiting === null ? 4 : 2}">
+${waiting === null ? '' : describeProblems(waiting)}</textarea>
+      <button type="submit" id="live-send">${choices[0]?.name ?? ''}</button>
+    </div>
   </form>`;
+  return html`<div id="live-controls" data-turn="${last?.turn ?? ''}" data-plan="${waiting?.plan.sha256 ?? ''}">
+    ${live.maySay === true ? form : renderReason(live.maySay)}
+  </div>`;
 }
 
-function renderPending({ turn, plan }: PageTurn, { mayAct }: LiveOptions): Html {
-  const parsed = plan?.parsed ?? null;
-  // The user can approve only a plan that the page shows in full.
-  const isWhole = plan !== null && plan.isExact && parsed !== null;
-  const reason = isWhole
-    ? mayAct
-    : 'The page does not show the whole plan, so you cannot run it here. Run `teddy execute`.';
-  const [problem] = parsed?.problems ?? [];
-  return html`<form id="live-run">
-    <fieldset>
-      <legend>The plan of turn <a href="#t${turn}">${turn}</a> is waiting for you</legend>
-      ${problem === undefined ? null : html`<p class="live-warning">It is not valid: ${problem.message} Running it only records why.</p>`}
-      ${(parsed?.plan.actions ?? []).map(renderAction)}
-      ${reason === true ? html`<button type="submit">Run the ticked actions</button>` : renderReason(reason)}
-    </fieldset>
-  </form>`;
+interface Choice {
+  act: 'run' | 'approve' | 'instead' | 'reject' | 'ask' | 'say' | 'again';
+  name: string;
+  /** The act, and what happens next, in one line. */
+  does: string;
+  /** Why the act cannot be sent without words. */
+  needs?: string;
+  /** Why the act cannot be sent with words. */
+  alone?: string;
 }
 
-function renderAction(action: Action): Html {
-  const { index, description } = action;
+function listQuestions(last: PageTurn | undefined): Choice[] {
+  const say: Choice = {
+    act: 'say',
+    name: 'Ask for a plan',
+    does: 'Starts a turn: the model answers with a plan.',
+    needs: 'Write what you want first.',
+  };
+  const again: Choice = {
+    act: 'again',
+    name: `Ask again about turn ${last?.turn ?? ''}`,
+    does: 'Sends the message that has no answer yet.',
+    alone: 'This sends the earlier message as it is. Choose “Ask for a plan” to send your words.',
+  };
+  return last?.status === 'open' && last.plan?.isForeign !== true ? [again, say] : [say];
+}
+
+function listDecisions({ turn, plan, problems }: Waiting, { mayAct }: LiveOptions): Choice[] {
+  const { parsed, isExact, isForeign } = plan;
+  const count = parsed?.plan.actions.length ?? 0;
+  const agent = turn.agent ?? 'the agent';
+  const isInvalid = problems.length > 0;
+  const mayRun = isExact && parsed !== null && !isInvalid && mayAct === true;
+  const run: Choice = {
+    act: 'run',
+    name: `Run ${countOf(count, 'action')}`,
+    does: `Runs the ${count > 1 ? 'ticked actions' : 'plan'} in your work tree and commits the report.`,
+    alone: 'Run sends no words. Empty the box and remove the comments, or choose another act.',
+  };
+  const approve: Choice = {
+    act: 'approve',
+    name: 'Approve',
+    does: isForeign
+      ? `Records your approval, and ${agent} goes on.`
+      : 'Records your approval of this plan; it runs later.',
+  };
+  const instead: Choice = {
+    act: 'instead',
+    name: isInvalid ? 'Ask for a new plan' : 'No, differently',
+    does: 'Closes this plan; the model reads your words and writes another one.',
+    needs: 'Write what should be different first: the model reads it before it plans again.',
+  };
+  const reject: Choice = {
+    act: 'reject',
+    name: 'Reject',
+    does: isForeign
+      ? `Sends your reason to ${agent}, which plans again.`
+      : 'Closes this plan with your reason; nothing runs.',
+    needs: 'Write why not first: the next plan depends on it.',
+  };
+  const ask: Choice = {
+    act: 'ask',
+    name: 'Ask about it',
+    does: 'Sends your question; the model answers, and the plan keeps waiting.',
+    needs: 'Write your question first.',
+  };
+  return [
+    ...(mayRun && !isForeign ? [run] : []),
+    ...(isExact && !isInvalid && lastWord(turn) !== 'approved' ? [approve] : []),
+    ...(isForeign ? [] : [instead]),
+    ...(isExact || !isForeign ? [reject] : []),
+    ...(isForeign ? [] : [ask]),
+  ];
+}
+
+/** Returns a sentence for each thing that the user cannot do, because the bar does not offer it. */
+function listReasons({ turn, plan, problems }: Waiting, { mayAct, problems: here }: LiveOptions): string[] {
+  const [problem] = problems;
+  const isHere = here !== null && !isInvalid(turn);
+  if (!plan.isExact || (plan.parsed === null && !plan.isForeign))
+    return [
+      `The page does not show the whole plan, so you cannot ${plan.isForeign ? 'judge' : 'approve or run'} it here. Run \`teddy ${plan.isForeign ? `show ${turn.turn}` : 'execute'}\`.`,
+    ];
+  if (problem !== undefined)
+    return [`It would not run${isHere ? ' on the files in your work tree' : ''}: ${problem.message}`];
+  return plan.isForeign || mayAct === true ? [] : [mayAct];
+}
+
+function describeProblems({ turn, problems }: Waiting): string {
+  if (problems.length === 0) return '';
+  const lines = problems.map(({ line, message, hint = '' }) => `- line ${line}: ${message} ${hint}`.trim());
+  return [`The plan of turn ${turn.turn} would not run. Write it again without these problems:`, ...lines].join('\n');
+}
+
+function renderChoice({ act, name, does, needs = '', alone = '' }: Choice, at: number): Html {
+  const checked = at === 0 ? html` checked` : null;
   return html`<label
-    ><input type="checkbox" name="action" value="${index}" checked /> ${index}.
-    <code>${describeAction(action)}</code> ${description === null ? null : html`<small>${description}</small>`}</label
+    ><input type="radio" name="act" value="${act}" data-needs="${needs}" data-alone="${alone}" ${checked} />
+    <span><kbd aria-hidden="true">${at + 1}</kbd> <b>${name}</b> <small>${does}</small></span></label
   >`;
 }
 
-function renderSaying(pending: PageTurn | null, last: PageTurn | undefined): Html {
-  const label = pending === null ? 'What do you want?' : 'What should be different, or why not?';
-  const button = (value: string, text: string) => html`<button type="submit" value="${value}">${text}</button>`;
-  return html`<form id="live-say">
-    <label for="live-message">${label}</label>
-    <textarea id="live-message" name="message" rows="4"></textarea>
-    <p>
-      ${pending === null ? button('say', 'Ask for a plan') : [button('ask', 'Ask about it'), button('instead', 'Do it differently'), button('reject', 'Reject it')]}
-      ${last?.status === 'open' && last.plan?.isForeign !== true && button('again', `Ask again about turn ${last.turn}`)}
-    </p>
-  </form>`;
+function renderTicks(actions: readonly Action[]): Html {
+  const tick = (action: Action) =>
+    html`<label
+      ><input type="checkbox" name="action" value="${action.index}" checked /> ${action.index}.
+      <code>${describeAction(action)}</code>
+      ${action.description === null ? null : html`<small>${action.description}</small>`}</label
+    >`;
+  return html`<details>
+    <summary>Choose the actions to run</summary>
+    ${actions.map(tick)}
+  </details>`;
 }
 
 function renderReason(reason: string): Html {

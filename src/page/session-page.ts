@@ -2,6 +2,7 @@
 import type { TreeChange, DiffKind } from '../ports/git.ts';
 import type { TurnStatus } from '../session/lines/line-order.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../names.ts';
+import type { Problem } from '../plan/match/problem.ts';
 import type { ParsedPlan } from '../plan/plan.ts';
 import type { KeptPromise } from '../plan/report/promise.ts';
 import type { Report } from '../plan/report/report.ts';
@@ -144,6 +145,21 @@ export interface PagePlan {
   parsed: ParsedPlan | null;
   /** True when another agent made the plan and carries it out. */
   isForeign: boolean;
+  /** Null unless the plan waits to be run. */
+  preview: PagePreview | null;
+}
+
+/** The plan's effects on the files in the line's last commit. */
+export interface PagePreview {
+  /** One file for each action that writes, with the changes of that action alone. No blob exists for them. */
+  files: PageFile[];
+  /** With any problem, none of the plan would run. */
+  problems: PageProblem[];
+}
+
+export interface PageProblem extends Problem {
+  /** The lines of the file around the place that is most like the FIND; null for other problems. */
+  near: { firstLine: number; text: PageText } | null;
 }
 
 export interface PageVerdict {

@@ -23,6 +23,7 @@ export function toTurnState(turn: PageTurn): TurnState {
   if (report !== null && isRejected(report.report)) return { tone: 'warn', word: 'rejected' };
   if (report?.report.run_summary.not_run !== undefined) return { tone: 'warn', word: 'partly done' };
   if (outcome !== null) return outcomes[outcome];
+  if (isInvalid(turn)) return outcomes.VALIDATION_FAILED;
   if (status === 'planned')
     return { tone: 'wait', word: word === 'approved' ? 'approved, not run' : 'waiting for approval' };
   if (plan?.isForeign === true && word !== null) return { tone: word === 'approved' ? 'good' : 'warn', word };
@@ -54,8 +55,14 @@ export function isUnrun(report: Report): boolean {
   return report.run_summary.status === 'VALIDATION_FAILED' || isRejected(report);
 }
 
+/** Returns true if the plan waits but would not run: nobody can approve or run it. */
+export function isInvalid({ plan }: Pick<PageTurn, 'plan'>): boolean {
+  return plan?.preview != null && plan.preview.problems.length > 0;
+}
+
 /** An action without a log is still waiting. */
-export function toActionState(log: ActionLog | null, isPending: boolean): TurnState {
+export function toActionState(log: ActionLog | null, isPending: boolean, hasProblem: boolean): TurnState {
+  if (hasProblem) return { tone: 'bad', word: 'cannot run' };
   if (log === null) return isPending ? { tone: 'wait', word: 'waits' } : { tone: 'quiet', word: 'not reached' };
   const { status, modified_by_user: isModified } = log;
   if (status === 'SUCCESS' && isModified) return { tone: 'warn', word: 'done, changed by the user' };

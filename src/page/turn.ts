@@ -3,7 +3,7 @@ import { typeOf } from '../plan/actions/actions.ts';
 import type { Action } from '../plan/plan.ts';
 import { findPlanTitle } from '../plan/plan-comments.ts';
 import { countOf, describeSpending, formatDuration } from '../session/spending/describe-spending.ts';
-import { fold, renderActions, renderPromise } from './actions.ts';
+import { fold, renderActions, renderProblem, renderPromise } from './actions.ts';
 import { renderElsewhere } from './diff.ts';
 import { firstLine, html, pre, renderTime, type Html } from './html.ts';
 import { renderCode, renderCut, renderMarkdown } from './markdown.ts';
@@ -170,7 +170,7 @@ export function renderVerdict({ verdict, author, time, text, comments }: PageVer
 /** The actions follow below with their outcomes; omits the title when it equals `known`, the turn's title. */
 function renderRead({ parsed, source }: PagePlan, known: string): Html {
   if (parsed === null || parsed.problems.length > 0)
-    return html`${(parsed?.problems ?? []).map(({ line, column, message, hint }) => html`<p class="reason">Line ${line}, column ${column}: ${message}${hint === undefined ? '' : ` (${hint})`}</p>`)}${renderMarkdown(source)}`;
+    return html`${(parsed?.problems ?? []).map(renderProblem)}${renderMarkdown(source)}`;
   const { title, metadata, rationale, contextVault, memos, message } = parsed.plan;
   const facts = Object.entries(metadata);
   return html`${title === known ? null : html`<p class="plan-title">${title}</p>`}
@@ -323,8 +323,7 @@ function renderApproval({ report, author, time, cut }: PageReport, plan: PagePla
       <span class="muted">${renderTime(time)}</span>
     </p>
     ${summary.error === null || isInvalid ? null : isNo || summary.status === 'SKIPPED' ? html`<blockquote class="comment"><p>${summary.error}</p></blockquote>` : html`<p class="reason">${summary.error}</p>`}
-    ${problems.map(({ line, column, message, hint }) => html`<p class="reason">Line ${line}, column ${column}: ${message}${hint === undefined ? '' : ` (${hint})`}</p>`)}
-    ${renderCut(cut)}
+    ${problems.map(renderProblem)} ${renderCut(cut)}
   </section>`;
 }
 

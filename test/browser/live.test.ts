@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeEach, describe, expect } from 'vitest';
 import { hasChromium, openChromium, type OpenedPage, type TestBrowser } from '../support/chromium.ts';
 import type { RunningTeddy } from '../support/run-teddy.ts';
@@ -47,6 +48,18 @@ function inTwoParts(answer: string, rest: Promise<void>): ServerAnswer {
   return { raw: [toEvent(answer.slice(0, at), null), rest, toEvent(answer.slice(at), 'stop'), 'data: [DONE]\n\n'] };
 }
 
+/** Chooses an act in the bar, and sends it. */
+async function decide(page: Page, act: string, words?: string): Promise<void> {
+  await page.getByRole('radio', { name: act }).check({ force: true });
+  if (words !== undefined) await page.getByLabel(/^Your words/).fill(words);
+  await page.getByRole('button', { name: act, exact: true }).click();
+}
+
+async function ask(page: Page, message: string): Promise<void> {
+  await page.getByLabel('What do you want?').fill(message);
+  await page.getByRole('button', { name: 'Ask for a plan' }).click();
+}
+
 const twoActions = planOf(createAction('a.txt', 'A\n'), executeAction('echo working on it; echo done > b.txt'));
 
 describe.runIf(hasChromium)('the live page', () => {
@@ -65,16 +78,16 @@ describe.runIf(hasChromium)('the live page', () => {
     await page.getByText('Connected.').waitFor();
 
     // Text appears as it arrives, before the answer is complete.
-    await page.getByLabel('What do you want?').fill('Make two files');
-    await page.getByRole('button', { name: 'Ask for a plan' }).click();
+    await ask(page, 'Make two files');
     await page.locator('#t01').getByText('Make two files').first().waitFor();
     await expect.poll(() => text.textContent()).toContain('## Rationale');
-    await page.getByRole('button', { name: 'Run the ticked actions' }).waitFor();
+    await page.getByRole('button', { name: 'Run 2 actions' }).waitFor();
     await expect.poll(() => page.locator('#live-act').isVisible()).toBe(false);
 
     // One of two actions.
+    await page.getByText('Choose the actions to run').click();
     await page.getByLabel('1. CREATE a.txt').uncheck();
-    await page.getByRole('button', { name: 'Run the ticked actions' }).click();
+    await page.getByRole('button', { name: 'Run 1 action', exact: true }).click();
     await page.getByText('Turn 01: SUCCESS').waitFor();
     const turn = page.locator('#t01');
     await expect.poll(() => turn.textContent()).toContain('not selected');
@@ -87,10 +100,8 @@ describe.runIf(hasChromium)('the live page', () => {
     ]);
 
     // Another plan, which is not wanted.
-    await page.getByLabel('What do you want?').fill('Make c.txt');
-    await page.getByRole('button', { name: 'Ask for a plan' }).click();
-    await page.getByLabel('What should be different, or why not?').fill('Not needed');
-    await page.getByRole('button', { name: 'Reject it' }).click();
+    await ask(page, 'Make c.txt');
+    await decide(page, 'Reject', 'Not needed');
     await page.getByText('Turn 02: rejected').waitFor();
     expect(await page.locator('#live h2').textContent()).toContain(`Continue teddy/${session}`);
     await expect.poll(() => page.locator('#t02').textContent()).toContain('Not needed');
@@ -102,45 +113,70 @@ describe.runIf(hasChromium)('the live page', () => {
     sendRest();
     await terminal.result;
     await page.locator('#t03').getByText('Make d.txt').first().waitFor();
-    await page.getByLabel('1. CREATE d.txt').waitFor();
+    await page.getByRole('button', { name: 'Run 1 action' }).waitFor();
     expect(faults()).toEqual([]);
     expect((await project.subjects()).filter((subject) => subject.includes('report'))).toHaveLength(2);
   });
 
   slowTest('takes comments on a plan line by line, an approval, and a rejection of the next one', async () => {
-    await open([twoActions, twoActions]);
+    const next = planOf(createAction('c.txt', 'C\n'));
+    await open([twoActions, next]);
     const { page, faults } = await visit(await view());
-    const ask = async (message: string) => {
-      await page.getByLabel('What do you want?').fill(message);
-      await page.getByRole('button', { name: 'Ask for a plan' }).click();
-      await page.getByText('Comment on its lines').click();
+    const comment = async (line: string, text: string) => {
+      await page.getByRole('dialog').getByText(line, { exact: true }).waitFor();
+      await page.getByLabel('Your comment').fill(text);
+      await page.getByRole('button', { name: 'Add' }).click();
     };
-    const comment = async (line: number, text: string) => {
-      await page.getByRole('button', { name: `Comment on line ${line}:` }).click();
-      await page.getByLabel(`Your comment on line ${line}`, { exact: true }).fill(text);
-    };
-    await ask('Make two files');
-    await comment(3, 'Only here.');
-    await comment(1, 'A better title?');
-    await page.getByLabel('Your comment (required for a rejection)').fill('Go on.');
-    await page.getByRole('button', { name: 'Approve the plan' }).click();
-    await page.getByText('Turn 01: approved.').waitFor();
+    // A key does nothing just after an update.
+    const press = (key: string) =>
+      expect
+        .poll(async () => {
+          await turn.locator('.source pre').focus();
+          await page.keyboard.press(key);
+          return page.getByRole('dialog').isVisible();
+        })
+        .toBe(true);
+    const list = () => page.locator('#live-comments li').allTextContents();
     const turn = page.locator('#t01');
-    await expect.poll(() => turn.locator('.approval').textContent()).toContain('approved the plan');
+    await ask(page, 'Make two files');
+    await page.getByRole('button', { name: 'Run 2 actions' }).waitFor();
     await turn.getByText('Source').first().click();
+    // The third line, and, from there, the first one.
+    await turn.locator('.source pre').click({ position: { x: 40, y: 58 } });
+    await comment('line 3', 'Only here.');
+    await press('c');
+    await comment('line 1', 'A better title?');
+    await press('c');
+    await page.getByRole('button', { name: 'The line below' }).click();
+    await comment('line 2', 'Not meant.');
+    expect(await list()).toEqual(['line 3: Only here. ×', 'line 1: A better title? ×', 'line 2: Not meant. ×']);
+    await page.getByRole('button', { name: 'Remove the comment on line 2' }).click();
+    await decide(page, 'Approve', 'Go on.');
+    await page.getByText('Turn 01: approved.').waitFor();
+    await expect.poll(() => turn.locator('.approval').textContent()).toContain('approved the plan');
     expect(await turn.locator('.source .remark').allTextContents()).toEqual([
       expect.stringMatching(/: A better title\?$/),
       expect.stringMatching(/: Only here\.$/),
     ]);
-    await page.getByRole('button', { name: 'Run the ticked actions' }).click();
+    expect(await list()).toEqual([]);
+    // A remark is not one of the plan's lines.
+    await press('c');
+    await page.getByRole('button', { name: 'The line below' }).click();
+    await page.getByRole('dialog').getByText('line 2', { exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await decide(page, 'Run 2 actions');
     await page.getByText('Turn 01: SUCCESS').waitFor();
 
-    await ask('Make them again');
-    await comment(3, 'They are there.');
-    await page.getByRole('button', { name: 'Reject it' }).click();
+    await ask(page, 'Make another');
+    const diff = page.locator('#t02 .action .file').filter({ hasText: 'c.txt' });
+    await diff.locator('ins').click({ position: { x: 30, y: 8 } });
+    await comment('c.txt:1', 'Why C?');
+    await decide(page, 'Reject');
     await page.getByText('Turn 02: rejected').waitFor();
     await expect.poll(() => page.locator('#t02 .remark').allTextContents()).toHaveLength(1);
-    expect((await project.report('02')).run_summary.error).toContain('line 3: They are there.');
+    expect((await project.report('02')).run_summary.error).toContain(
+      `line ${next.split('\n').indexOf('C') + 1}: \`c.txt:1\`: Why C?`,
+    );
     expect(faults()).toEqual([]);
     running?.kill('SIGINT');
     await page.getByText('rejected; none of its actions ran. No connection to teddy').waitFor();
@@ -164,9 +200,8 @@ describe.runIf(hasChromium)('the live page', () => {
   slowTest('can stop a command, and the report says so', async () => {
     await open([planOf(executeAction('echo started; sleep 600'), createAction('a.txt', 'A\n'))]);
     const { page, faults } = await visit(await view());
-    await page.getByLabel('What do you want?').fill('Wait');
-    await page.getByRole('button', { name: 'Ask for a plan' }).click();
-    await page.getByRole('button', { name: 'Run the ticked actions' }).click();
+    await ask(page, 'Wait');
+    await page.getByRole('button', { name: /^Run \d/ }).click();
     await expect.poll(() => page.locator('#live-text').textContent()).toBe('started\n');
     // A page that is opened now shows the running command.
     const late = await page.context().newPage();
@@ -187,8 +222,7 @@ describe.runIf(hasChromium)('the live page', () => {
     });
     await running.waitForOutput(/The link works once/);
     const { page } = await visit(await view());
-    await page.getByLabel('What do you want?').fill('Make a file');
-    await page.getByRole('button', { name: 'Ask for a plan' }).click();
+    await ask(page, 'Make a file');
     await page.getByRole('button', { name: 'Ask again about turn 01' }).waitFor();
     expect(await page.getByRole('alert').textContent()).toContain('NO_MODEL');
     await expect.poll(() => page.getByLabel('What do you want?').inputValue(), { timeout: 5_000 }).toBe('');
@@ -206,9 +240,8 @@ describe.runIf(hasChromium)('the live page', () => {
     await project.repo.git('branch', '-m', `teddy/"><script>alert(5)</script>`);
     const { page, faults } = await visit(await view('--list'));
     await page.getByRole('link', { name: session }).click();
-    await page.getByLabel('What do you want?').fill(hostile);
-    await page.getByRole('button', { name: 'Ask for a plan' }).click();
-    await page.getByRole('button', { name: 'Run the ticked actions' }).click();
+    await ask(page, hostile);
+    await page.getByRole('button', { name: /^Run \d/ }).click();
     await expect.poll(() => page.locator('#live-question').textContent()).toContain('<script>alert(2)</script>');
     expect(await page.locator('#live-question').textContent()).toContain('<U+202E>');
     await page.getByLabel('Your answer').fill(hostile);

@@ -10,7 +10,7 @@ import { openTestServer, type Answer, type TestServer, type TestServerOptions } 
 import { memoryCapture } from '../support/memory-agent-logs.ts';
 import { type MemoryProject } from '../support/memory-repository.ts';
 import { scriptedModel, type ScriptedModel } from '../support/scripted-model.ts';
-import { command, create, line, memos, planOf, say, session, start, storyOfLine } from '../support/turns.ts';
+import { command, create, edit, line, memos, planOf, say, session, start, storyOfLine } from '../support/turns.ts';
 
 let server: TestServer;
 let project: MemoryProject;
@@ -42,6 +42,10 @@ function browse(method: string, path: string, body?: unknown, headers: OutgoingH
   const origin = method === 'POST' ? { Origin: server.url } : {};
   return server.call(method, path, body, { Authorization: undefined, Cookie: cookie, ...origin, ...headers });
 }
+
+/** Begins an act, as the page does. */
+const act = (kind: string, body: object, headers: OutgoingHttpHeaders = {}) =>
+  browse('POST', `${page}/acts`, { kind, ...body }, headers);
 
 const html = { Accept: 'text/html,*/*' };
 
@@ -135,7 +139,7 @@ describe('getting in', () => {
     const { port } = server;
     expect(await browse('GET', '/', undefined, { Host: `example.org:${port}` })).toMatchObject({ status: 403 });
     for (const origin of ['http://example.org', 'null', `http://127.0.0.1:${port + 1}`, undefined])
-      expect(await browse('POST', `${page}/say`, { message: 'x' }, { Origin: origin })).toMatchObject({
+      expect(await act('say', { message: 'x' }, { Origin: origin })).toMatchObject({
         status: 403,
         body: { code: 'ORIGIN_REFUSED' },
       });
@@ -213,7 +217,7 @@ describe('the pages', () => {
     await say(project, 'Make <script>alert(1)</script> files', twoFiles);
     const whole = await browse('GET', page);
     expect(whole.text).toContain('id="t01"');
-    expect(whole.text).toContain('Run the ticked actions');
+    expect(whole.text).toContain('value="run"');
     expect(whole.text).toContain(`data-plan="${await pending()}"`);
     expect(whole.text).not.toContain('<script>alert');
     const turn = await browse('GET', `${page}/turns/01`);
@@ -228,12 +232,12 @@ describe('the pages', () => {
 
   test('do not run a plan with a masked part, which would run unseen', async () => {
     await say(project, 'Run it', planOf([command('true; echo hunter2-hunter2')]));
-    expect((await browse('GET', `${page}/controls`)).text).toContain('Run the ticked actions');
+    expect((await browse('GET', `${page}/controls`)).text).toContain('value="run"');
     project.secrets.set('hunter2-hunter2', 'password');
     await reopen();
     const { text } = await browse('GET', `${page}/controls`);
-    expect(text).toContain('[masked: password]');
-    expect(text).not.toContain('Run the ticked actions');
+    expect((await browse('GET', page)).text).toContain('[masked: password]');
+    expect(text).not.toContain('value="run"');
     expect(text).toContain('The page does not show the whole plan');
   });
 
@@ -241,9 +245,9 @@ describe('the pages', () => {
     await say(project, 'Make files', twoFiles);
     await project.switchTo('main');
     const { text } = await browse('GET', `${page}/controls`);
-    expect(text).not.toContain('Run the ticked actions');
+    expect(text).not.toContain('value="run"');
     expect(text).toContain('is not checked out anywhere');
-    const answer = await browse('POST', `${page}/run`, { plan: await pending(), actions: [1] });
+    const answer = await act('run', { plan: await pending(), actions: [1] });
     expect(answer).toMatchObject({
       status: 409,
       body: { code: 'NOT_ON_LINE', hint: expect.stringContaining('--worktree') },
@@ -269,7 +273,7 @@ describe('an act from a page', () => {
   test('that sends a message makes the same turn as the command, and the answer is streamed', async () => {
     await answering({ texts: [twoFiles.slice(0, 30), twoFiles.slice(30)] });
     const heard = await hear();
-    expect(await browse('POST', `${page}/say`, { message: 'Make files' })).toMatchObject({ status: 202 });
+    expect(await act('say', { message: 'Make files' })).toMatchObject({ status: 202 });
     expect(await heard.wait()).toEqual([{ title: 'Turn 01: a plan with 2 actions.' }]);
     expect(
       heard
@@ -287,7 +291,7 @@ describe('an act from a page', () => {
   test('that runs a plan runs only the ticked actions, and the report names the approver', async () => {
     await say(project, 'Make files', twoFiles);
     const heard = await hear();
-    const { status } = await browse('POST', `${page}/run`, { plan: await pending(), actions: [2] });
+    const { status } = await act('run', { plan: await pending(), actions: [2] });
     expect(status).toBe(202);
     expect(await heard.wait()).toEqual([{ title: 'Turn 01: SUCCESS' }]);
     expect([await project.read('a.txt'), await project.read('b.txt')]).toEqual([null, 'b.txt\n']);
@@ -306,9 +310,9 @@ describe('an act from a page', () => {
     const model = await answering('Since it is new.');
     await say(project, 'Make files', twoFiles);
     const plan = await pending();
-    expect((await browse('GET', `${page}/controls`)).text).toContain('value="ask">Ask about it<');
+    expect((await browse('GET', `${page}/controls`)).text).toContain('<b>Ask about it</b>');
     const heard = await hear();
-    expect(await browse('POST', `${page}/ask`, { plan, message: 'Why a.txt?' })).toMatchObject({ status: 202 });
+    expect(await act('ask', { plan, message: 'Why a.txt?' })).toMatchObject({ status: 202 });
     expect(await heard.wait()).toEqual([{ title: 'Turn 01: answered.' }]);
     heard.close();
     expect(model.requests.at(-1)?.messages.at(-1)?.content).toMatch(/Why a\.txt\?$/);
@@ -316,7 +320,7 @@ describe('an act from a page', () => {
     const shown = (await browse('GET', `${page}/turns/01`)).text;
     expect(shown.indexOf('Since it is new.')).toBeGreaterThan(shown.indexOf('Why a.txt?'));
     expect(shown).not.toContain('mode: ask');
-    expect((await browse('POST', `${page}/run`, { plan, actions: [1, 2] })).status).toBe(202);
+    expect((await act('run', { plan, actions: [1, 2] })).status).toBe(202);
   });
 
   test('neither runs nor refuses a plan that the page did not show', async () => {
@@ -326,30 +330,48 @@ describe('an act from a page', () => {
     const plan = project.hash('another plan');
     for (const [path, body] of [
       ['run', { plan, actions: [1, 2] }],
-      ['reject', { plan, reason: 'no' }],
+      ['reject', { plan, message: 'no' }],
       ['approve', { plan }],
       ['instead', { plan, message: 'differently' }],
       ['ask', { plan, message: 'why?' }],
     ] as const) {
-      const answer = await browse('POST', `${page}/${path}`, body);
+      const answer = await act(path, body);
       expect(answer).toMatchObject({ status: 409, body: { code: 'PLAN_REPLACED', hint: expect.any(String) } });
     }
     expect(await project.tipOf(line)).toBe(before);
     expect(await project.read('a.txt')).toBeNull();
   });
 
-  test('closes a plan with an unreadable action and gives the reason, without running any of it', async () => {
-    await say(
-      project,
-      'Make files',
-      planOf(['### CREATE\n- **File Path:** <a b>.txt\n\n```\na\n```\n', create('b.txt')]),
-    );
-    expect((await browse('GET', `${page}/controls`)).text).toContain('It is not valid: File Path');
-    const heard = await hear();
-    await browse('POST', `${page}/run`, { plan: await pending(), actions: [2] });
-    expect(await heard.wait()).toEqual([{ title: expect.stringMatching(/^Turn 01: VALIDATION_FAILED/) }]);
+  test.each([
+    ['an unreadable action', '### CREATE\n- **File Path:** <a b>.txt\n\n```\na\n```\n', /File Path/],
+    ['a FIND that misses', edit('README.md', 'Nothing of the kind', 'x'), /EDIT README\.md: FIND was not found/],
+  ])('neither runs nor approves a plan with %s; the first choice is another plan', async (_of, bad, reason) => {
+    await project.commit('Add a README', { 'README.md': 'Hello\n' });
+    await say(project, 'Make files', planOf([bad, create('b.txt')]));
+    const before = await project.tipOf(line);
+    const { text } = await browse('GET', `${page}/controls`);
+    expect(text.match(/(?<=name="act" value=")\w+/g)).toEqual(['instead', 'reject', 'ask']);
+    expect(text).toContain('<b>Ask for a new plan</b>');
+    expect(/<textarea[^>]*>([^<]*)/.exec(text)?.[1]).toMatch(reason);
+    const refused = { status: 409, body: { code: 'VALIDATION_FAILED', error: expect.stringMatching(reason) } };
+    expect(await act('run', { plan: await pending(), actions: null })).toMatchObject(refused);
+    expect(await act('run', { plan: await pending(), actions: [2] })).toMatchObject(refused);
+    expect(await act('approve', { plan: await pending() })).toMatchObject(refused);
+    expect(await project.tipOf(line)).toBe(before);
     expect(await project.read('b.txt')).toBeNull();
-    heard.close();
+  });
+
+  test('is not offered for a plan that fits the commit but not the files in the work tree, and the page says why', async () => {
+    await project.commit('Add a README', { 'README.md': 'Hello\n' });
+    await say(project, 'Make files', planOf([edit('README.md', 'Hello', 'Bye')]));
+    expect((await browse('GET', `${page}/controls`)).text).toContain('value="run"');
+    await project.write({ 'README.md': 'Something else\n' });
+    const { text } = await browse('GET', `${page}/controls`);
+    expect(text).not.toContain('value="run"');
+    expect(text).toContain('It would not run on the files in your work tree: EDIT README.md: FIND was not found');
+    expect((await browse('GET', page)).text).toContain('-Hello');
+    const answer = await act('run', { plan: await pending(), actions: null });
+    expect(answer).toMatchObject({ status: 409, body: { code: 'VALIDATION_FAILED' } });
   });
 
   test('with an invalid body is refused by name', async () => {
@@ -360,14 +382,15 @@ describe('an act from a page', () => {
       ['run', { plan: 'x', actions: [1] }, 400, 'USAGE'],
       ['run', { plan, actions: [] }, 400, 'USAGE'],
       ['run', { plan, actions: [7] }, 400, 'USAGE'],
-      ['reject', { reason: 'no' }, 400, 'USAGE'],
+      ['reject', { message: 'no' }, 400, 'USAGE'],
+      ['dance', { plan }, 400, 'USAGE'],
       ['approve', { plan, comments: [{ line: 0, text: 'no' }] }, 400, 'USAGE'],
       ['say', { message: 'Something else' }, 409, 'PLAN_PENDING'],
     ];
     await reopen({ choose: async () => ({ provider: 'none', name: 'none', parameters: {}, model: null }) });
     for (const [path, body, status, code] of wrong)
-      expect(await browse('POST', `${page}/${path}`, body)).toMatchObject({ status, body: { code } });
-    expect(await browse('POST', `${page}/say`, 'no JSON')).toMatchObject({
+      expect(await act(path, body)).toMatchObject({ status, body: { code } });
+    expect(await browse('POST', `${page}/acts`, 'no JSON')).toMatchObject({
       status: 400,
       body: { code: 'MALFORMED_JSON' },
     });
@@ -377,11 +400,11 @@ describe('an act from a page', () => {
   test('that rejects closes the turn with the reason', async () => {
     await say(project, 'Make files', twoFiles);
     const heard = await hear();
-    await browse('POST', `${page}/reject`, { plan: await pending(), reason: 'not what I meant' });
+    await act('reject', { plan: await pending(), message: 'not what I meant' });
     expect(await heard.wait()).toEqual([{ title: 'Turn 01: rejected; none of its actions ran.' }]);
     const report = await project.readAt(await project.tipOf(line), `.teddy/sessions/${session}/01/report.md`);
     expect(report).toContain('not what I meant');
-    expect(await browse('POST', `${page}/reject`, { plan: project.hash('x'), reason: '' })).toMatchObject({
+    expect(await act('reject', { plan: project.hash('x'), message: '' })).toMatchObject({
       status: 409,
       body: { code: 'NO_PENDING_PLAN' },
     });
@@ -391,10 +414,10 @@ describe('an act from a page', () => {
   test('that approves with comments is a verdict, and the plan still waits to be run', async () => {
     await say(project, 'Make files', twoFiles);
     const controls = async () => (await browse('GET', `${page}/controls`)).text;
-    expect(await controls()).toContain('aria-label="Comment on line 3: ');
+    expect(await controls()).toContain('value="approve"');
     const heard = await hear();
     const comments = [{ line: 1, text: 'A better title?' }];
-    await browse('POST', `${page}/approve`, { plan: await pending(), message: 'Go on.', comments });
+    await act('approve', { plan: await pending(), message: 'Go on.', comments });
     expect(await heard.wait()).toEqual([{ title: 'Turn 01: approved.' }]);
     expect(await showTurn(project, { selector: line, turn: '01' })).toMatchObject({
       status: 'planned',
@@ -403,21 +426,21 @@ describe('an act from a page', () => {
     expect((await browse('GET', page)).text).toContain(
       '<span class="remark"><b>Ada Example</b>: A better title?</span>',
     );
-    expect(await controls()).toContain('Run the ticked actions');
-    expect(await controls()).not.toContain('Approve the plan');
+    expect(await controls()).toContain('value="run"');
+    expect(await controls()).not.toContain('value="approve"');
     heard.close();
   });
 
   test('with only comments on lines rejects a plan, and closes its turn', async () => {
     await say(project, 'Make files', twoFiles);
-    const body = { plan: await pending(), reason: '', comments: [{ line: 3, text: 'Not here.' }] };
-    expect(await browse('POST', `${page}/reject`, { ...body, comments: [] })).toMatchObject({
+    const body = { plan: await pending(), message: '', comments: [{ line: 3, text: 'Not here.' }] };
+    expect(await act('reject', { ...body, comments: [] })).toMatchObject({
       status: 409,
       body: { code: 'EMPTY_MESSAGE' },
     });
     const odd = { ...body, comments: [{ line: 999, text: 'Where?' }] };
-    expect(await browse('POST', `${page}/reject`, odd)).toMatchObject({ status: 400, body: { code: 'USAGE' } });
-    expect(await browse('POST', `${page}/reject`, body)).toMatchObject({ status: 202 });
+    expect(await act('reject', odd)).toMatchObject({ status: 400, body: { code: 'USAGE' } });
+    expect(await act('reject', body)).toMatchObject({ status: 202 });
     const { status, report } = await showTurn(project, { selector: line, turn: '01' });
     expect([status, report?.run_summary.error]).toEqual(['closed', expect.stringContaining('line 3: Not here.')]);
   });
@@ -433,17 +456,19 @@ describe('an act from a page', () => {
     const captured = follower.state.log.session ?? '';
     const at = `/sessions/${captured}`;
     const { text } = await browse('GET', `${at}/controls`);
-    expect(text).toContain('Reject the plan');
-    expect(text).not.toContain('Run the ticked actions');
+    expect(text.match(/name="act" value="\w+"/g)).toEqual(
+      ['approve', 'reject'].map((one) => `name="act" value="${one}"`),
+    );
+    expect(text).not.toContain('value="run"');
     const comments = [{ line: 4, text: 'Which tests?' }];
-    const other = { plan: project.hash('another plan'), reason: '', comments };
-    expect(await browse('POST', `${at}/reject`, other)).toMatchObject({ status: 409, body: { code: 'PLAN_REPLACED' } });
-    const answer = await browse('POST', `${at}/reject`, { ...other, plan: project.hash(secondPlan) });
+    const other = { kind: 'reject', plan: project.hash('another plan'), message: '', comments };
+    expect(await browse('POST', `${at}/acts`, other)).toMatchObject({ status: 409, body: { code: 'PLAN_REPLACED' } });
+    const answer = await browse('POST', `${at}/acts`, { ...other, plan: project.hash(secondPlan) });
     expect(answer).toMatchObject({ status: 202 });
     await expect
       .poll(async () => (await showTurn(project, { selector: captured })).verdicts)
       .toMatchObject([{ verdict: 'rejected', turn: '02', text: null, comments }]);
-    expect((await browse('GET', `${at}/controls`)).text).not.toContain('Reject the plan');
+    expect((await browse('GET', `${at}/controls`)).text).not.toContain('value="reject"');
     expect((await browse('GET', at)).text).toContain('<span class="pill warn">rejected</span>');
   });
 
@@ -451,7 +476,7 @@ describe('an act from a page', () => {
     await answering(planOf([create('c.txt')]));
     await say(project, 'Make files', twoFiles);
     const heard = await hear();
-    await browse('POST', `${page}/instead`, { plan: await pending(), message: 'Only c.txt' });
+    await act('instead', { plan: await pending(), message: 'Only c.txt' });
     expect(await heard.wait()).toEqual([{ title: 'Turn 02: a plan with 1 action.' }]);
     expect((await storyOfLine(project)).slice(-3)).toEqual(['report 01', 'message 02', 'plan 02']);
     heard.close();
@@ -461,12 +486,16 @@ describe('an act from a page', () => {
     const { TeddyError } = await import('../../src/errors.ts');
     const missing = new TeddyError('NO_MODEL', 'No model is set.', 'Set one.');
     await reopen({ choose: async () => ({ provider: 'none', name: 'none', parameters: {}, model: null, missing }) });
-    const answer = await browse('POST', `${page}/say`, { message: 'Make files' });
-    expect(answer.body).toMatchObject({ code: 'NO_MODEL', error: 'No model is set.', hint: 'Set one.' });
+    const answer = await act('say', { message: 'Make files' });
+    expect(answer.body).toMatchObject({
+      code: 'NO_MODEL',
+      error: 'No model is set.',
+      hint: expect.stringMatching(/^Set one\. .*“Ask again”/),
+    });
     expect((await storyOfLine(project)).at(-1)).toBe('message 01');
     await answering(twoFiles);
     const heard = await hear();
-    expect(await browse('POST', `${page}/say`, {})).toMatchObject({ status: 202 });
+    expect(await act('say', {})).toMatchObject({ status: 202 });
     await heard.wait();
     expect((await storyOfLine(project)).at(-1)).toBe('plan 01');
     heard.close();
@@ -479,14 +508,14 @@ describe('an act from a page', () => {
         onOutput?.('stdout', 'working\n');
         signal.addEventListener('abort', () => resolve({ ended: 'aborted' } as never));
       });
-    expect(await browse('POST', `${page}/run`, { plan: await pending(), actions: [1, 2, 3] })).toMatchObject({
+    expect(await act('run', { plan: await pending(), actions: [1, 2, 3] })).toMatchObject({
       status: 202,
     });
-    const refused = await browse('POST', `${page}/say`, { message: 'more' });
+    const refused = await act('say', { message: 'more' });
     expect(refused).toMatchObject({ status: 409, body: { code: 'LOCKED' } });
     const late = await hear();
     await late.wait('output');
-    expect(late.named('act')).toEqual([{ kind: 'run' }]);
+    expect(late.named('act')).toEqual([{ kind: 'run', title: 'Running ...' }]);
     expect(late.named('output')).toMatchObject([{ index: 2, stream: 'stdout', text: 'working\n' }]);
     expect(await browse('POST', `${page}/stop`, {})).toMatchObject({ status: 200, body: { stopped: true } });
     expect(await late.wait()).toMatchObject([{ title: expect.stringContaining('ABORTED') }]);
@@ -500,7 +529,7 @@ describe('an act from a page', () => {
     const ask = '### CHAT_WITH_USER\n\nWhich colour?\n';
     await say(project, 'Ask me', planOf([ask], memos('[+] We use tabs.')));
     const heard = await hear();
-    await browse('POST', `${page}/run`, { plan: await pending(), actions: [1] });
+    await act('run', { plan: await pending(), actions: [1] });
     const [first] = await heard.wait('question');
     expect(first).toMatchObject({ kind: 'confirm', text: '[+] We use tabs.' });
     expect(await browse('POST', `${page}/answer`, { question: Number(first?.['id']) + 1, text: 'yes' })).toMatchObject({
@@ -520,7 +549,7 @@ describe('an act from a page', () => {
   test('that waits for a page does not hold up a program, which learns that a plan is being executed', async () => {
     await say(project, 'Ask me', planOf([create('first.txt'), '### CHAT_WITH_USER\n\nWhich colour?\n']));
     const heard = await hear();
-    await browse('POST', `${page}/run`, { plan: await pending(), actions: [1, 2] });
+    await act('run', { plan: await pending(), actions: [1, 2] });
     const [question] = await heard.wait('question');
     await expect(server.begin('notes.md')).rejects.toThrow(/^begin: 409 .*"code":"LOCKED"/);
     await browse('POST', `${page}/answer`, { question: question?.['id'], text: 'blue' });
@@ -535,7 +564,7 @@ describe('an act from a page', () => {
     await project.commit('Show the key', { [`.teddy/sessions/${session}/session.context`]: 'secret.txt\n' });
     project.trusted.clear();
     const heard = await hear();
-    const asked = browse('POST', `${page}/say`, { message: 'Make files' });
+    const asked = act('say', { message: 'Make files' });
     const [question] = await heard.wait('question');
     expect(question).toMatchObject({ kind: 'confirm', text: expect.stringContaining('secret.txt') });
     await browse('POST', `${page}/answer`, { question: question?.['id'], text: 'no' });
@@ -554,7 +583,7 @@ describe('an act from a page', () => {
         for (let at = 0; at < lines; at += 1) onOutput?.('stdout', `${at}`.padStart(length - 1, '.') + '\n');
         signal.addEventListener('abort', () => resolve({ ended: 'aborted' } as never));
       });
-    await browse('POST', `${page}/run`, { plan: await pending(), actions: [1] });
+    await act('run', { plan: await pending(), actions: [1] });
     const first = await hear();
     const said = (of: typeof first) => of.named('output').map((data) => (data as { text: string }).text);
     const waitForAll = (of: typeof first) => expect.poll(() => said(of).at(-1)).toMatch(/\.19999\n$/);
@@ -575,7 +604,7 @@ describe('an act from a page', () => {
     project.secrets.set('hunter2-hunter2', 'password');
     await answering({ texts: ['The key is hunter2', '-hunter2.\n'] });
     const heard = await hear();
-    await browse('POST', `${page}/say`, { message: 'Tell' });
+    await act('say', { message: 'Tell' });
     await heard.wait();
     expect(heard.text()).not.toContain('hunter2');
     expect(heard.text()).toContain('[masked: password]');
@@ -640,7 +669,8 @@ describe('live updates', () => {
 
 describe('an approval', () => {
   const refused = { status: 403, body: { code: 'AGENT_MAY_NOT_APPROVE' } };
-  const approve = async (send: typeof browse) => send('POST', `${page}/approve`, { plan: await pending() });
+  const approve = async (send: typeof browse) =>
+    send('POST', `${page}/acts`, { kind: 'approve', plan: await pending() });
   const withToken: typeof browse = (method, path, body) => server.call(method, path, body);
 
   beforeEach(async () => {
@@ -650,10 +680,10 @@ describe('an approval', () => {
   test('cannot be given with the token: neither directly nor by running the plan', async () => {
     project.configuration.set('teddy.approvals', '1');
     expect(await approve(withToken)).toMatchObject(refused);
-    await withToken('POST', `${page}/run`, { plan: await pending(), actions: null });
+    await withToken('POST', `${page}/acts`, { kind: 'run', plan: await pending(), actions: null });
     expect((await storyOfLine(project)).at(-1)).toBe('plan 01');
-    const reject = { plan: await pending(), reason: 'No.' };
-    expect(await withToken('POST', `${page}/reject`, reject)).toMatchObject({ status: 202 });
+    const reject = { plan: await pending(), message: 'No.' };
+    expect(await withToken('POST', `${page}/acts`, { kind: 'reject', ...reject })).toMatchObject({ status: 202 });
   });
 
   test('cannot be given through a link that an agent’s program has requested', async () => {

@@ -400,6 +400,28 @@ describe('a turn', () => {
     expect(count(toText(inTurn({ parts, plan: pagePlan(planOf([command('cd a\nls -la')])) })), 'ls -la')).toBe(2);
   });
 
+  test('of a waiting plan shows an action’s diff in place of its FIND, and in red why another cannot run', () => {
+    const plan = pagePlan(planOf([edit('a.ts', 'const a = 1;', 'const a = 2;'), edit('b.ts', 'gone', 'here')]));
+    const file = pageFile('a.ts', 'const z = 0;\nconst a = 1;\n', 'const z = 0;\nconst a = 2;\n', 1);
+    const near = { firstLine: 7, text: whole('seven\neight') };
+    const problem = { line: 19, column: 1, action: 2, message: 'EDIT b.ts: FIND was not found.', near };
+    const preview = { files: [file], problems: [problem] };
+    const waiting = { parts, status: 'planned' as const, plan: { ...plan, preview } };
+    const html = inTurn(waiting);
+    const [first = '', second = ''] = html.split('<li class="action').slice(1);
+    expect(toText(first)).toContain('@@ -1,2 +1,2 @@\n const z = 0;\n-const a = 1;\n+const a = 2;');
+    expect(first).not.toContain('class="pairs"');
+    expect(toText(second)).toContain('cannot run');
+    expect(second).toContain('<p class="problem">Line 19, column 1: EDIT b.ts: FIND was not found.</p>');
+    expect(toText(second)).toContain('   7  seven\n   8  eight\n');
+    expect(toText(second)).toContain('-gone\n+here\n');
+    expect(html).toContain('<span class="pill bad">invalid plan</span>');
+    const lines = plan.parsed?.plan.actions.map(({ line }) => `data-line="${line}"`);
+    expect(html.match(/data-line="\d+"/g)).toEqual(lines);
+    // Once it has run, the turn's own diffs take their place.
+    expect(inTurn({ ...waiting, status: 'closed', plan, files: [file] })).not.toContain('data-line');
+  });
+
   test('shows no zero for missing counts, and one entry as one', () => {
     const spent = { answers: 2, unreported: 2, inputTokens: 0, outputTokens: 0, costUsd: null };
     const verify = { entries: 1, turns: 0, isWhole: true, faults: [] };

@@ -40,6 +40,7 @@ export function pagePlan(text: string): NonNullable<PageTurn['plan']> {
     commit: oid(text),
     parsed: parsePlan(text),
     isForeign: false,
+    preview: null,
   };
 }
 

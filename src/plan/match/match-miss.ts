@@ -165,6 +165,11 @@ function firstDifference(a: string, b: string): number {
   return i;
 }
 
+/** Returns the lines of the text that are most like `find`; null when none are. */
+export function findClosest(text: string, find: string): Pick<ClosestRegion, 'firstLine' | 'lastLine'> | null {
+  return findClosestRegion(toLines(text), toLines(find));
+}
+
 function toLines(text: string): string[] {
   const lines = text.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
   if (lines.at(-1) === '') lines.pop();

@@ -4,6 +4,8 @@ import { describeMiss } from './match-miss.ts';
 import { type MatchSite, type PlaceKind, findPlaces } from './match-places.ts';
 import type { Position, Problem } from './problem.ts';
 
+export { findClosest } from './match-miss.ts';
+
 export interface EditPair extends Position {
   /** Null when the replacement is the whole file. */
   find: string | null;

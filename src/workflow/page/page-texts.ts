@@ -5,8 +5,9 @@ import type { CommitChange, Store, TreeChange } from '../../ports/git.ts';
 import type { Masker } from '../../ports/project.ts';
 import { countWhole } from '../../session/text/clip-line.ts';
 import type { RepoPath } from '../../names.ts';
+import type { WriteEffect } from '../../plan/effects/effect.ts';
 import type { PageFile, PageText } from '../../page/session-page.ts';
-import { diffFiles, type FileDiff } from '../review/diff-files.ts';
+import { diffFiles, toFileDiff, type FileDiff } from '../review/diff-files.ts';
 import { maskPaths, maskString } from '../line/mask-text.ts';
 
 /** The number of characters to keep of one text. teddy masks twice as many, so that a text never ends with half a secret. */
@@ -21,6 +22,8 @@ export interface PageTexts {
   /** Cuts a text. With `wasCut`, the text may contain marks where its reader omitted something. */
   cut(text: string, command: string, wasCut?: boolean): Promise<PageText>;
   diff(store: Store, changes: readonly PageChange[], actionOf?: (path: RepoPath) => number | null): Promise<PageFile[]>;
+  /** Shows what an action would write; null when the file already has this content. */
+  preview(effect: WriteEffect, command: string): Promise<PageFile | null>;
 }
 
 /** Opens the texts of one turn, or of one comparison. */
@@ -63,6 +66,16 @@ export function openTexts(masker: Masker): PageTexts {
       }
       return files;
     },
+    async preview({ action, path, before, after }, command) {
+      const [shown = path] = await maskPaths(masker, [path]);
+      const blobs = { before: null, after: null };
+      const { diff, ...file } = toFileDiff(
+        { ...blobs, path: shown, change: before === null ? 'added' : 'modified' },
+        before && (await maskBytes(masker, before, path)),
+        await maskBytes(masker, after, path),
+      );
+      return diff === '' ? null : { ...file, ...blobs, diff: await cut(diff, command), action, replaces: [] };
+    },
   };
 }
 
@@ -91,12 +104,12 @@ async function diffMasked(store: Store, masker: Masker, change: PageChange, path
     if (size === null && mode !== '160000') throw new TeddyError('DAMAGED_SESSION', `The object ${oid} is missing.`);
     return size;
   };
-  const readBlob: Store['readBlob'] = async (oid) => {
-    const bytes = await store.readBlob(oid);
-    const text = bytes.includes(0) ? null : decodeText(bytes);
-    if (text === null) return bytes;
-    const { text: masked, count } = await masker.mask(text, path);
-    return count === 0 ? bytes : new TextEncoder().encode(masked);
-  };
-  return diffFiles({ readSize, readBlob }, [change]);
+  return diffFiles({ readSize, readBlob: async (oid) => maskBytes(masker, await store.readBlob(oid), path) }, [change]);
+}
+
+async function maskBytes(masker: Masker, bytes: Uint8Array, path: RepoPath): Promise<Uint8Array> {
+  const text = bytes.includes(0) ? null : decodeText(bytes);
+  if (text === null) return bytes;
+  const { text: masked, count } = await masker.mask(text, path);
+  return count === 0 ? bytes : new TextEncoder().encode(masked);
 }

@@ -6,17 +6,31 @@ import type { NoteRecord, PlanRecord, ThinkingRecord, TranscriptRecord } from '.
 import { hasAgentPlan } from '../../conversation/records/transcript.ts';
 import { toTurnHistory } from '../../conversation/history/turn-history.ts';
 import { isDamage, nullIfDamaged } from '../../errors.ts';
+import { findClosest } from '../../plan/match/match.ts';
+import type { Problem } from '../../plan/match/problem.ts';
 import { parsePlan } from '../../plan/parse/parse.ts';
 import { parseReport } from '../../plan/report/report-yaml.ts';
 import { readRun } from '../../plan/report/report-logs.ts';
 import type { Report } from '../../plan/report/report.ts';
+import { runVirtually } from '../../plan/validate.ts';
 import type { CommitChange, TreeEntry } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { renderTurn } from '../../session/context/history-text.ts';
+import { decodeText } from '../../session/text/bytes.ts';
 import type { EntryKind } from '../../session/entries/entry.ts';
 import { turnDir, type Oid, type SessionId } from '../../names.ts';
-import type { PagePart, PagePlan, PageReport, PageText, PageTurn, PageVerdict } from '../../page/session-page.ts';
-import { mapTexts, maskTexts } from '../line/mask-text.ts';
+import type {
+  PagePart,
+  PagePlan,
+  PagePreview,
+  PageProblem,
+  PageReport,
+  PageText,
+  PageTurn,
+  PageVerdict,
+} from '../../page/session-page.ts';
+import { inspectTree } from '../line/inspect-tree.ts';
+import { mapTexts, maskProblems, maskString, maskTexts } from '../line/mask-text.ts';
 import {
   isCaptured,
   outlineTurn,
@@ -113,12 +127,12 @@ export async function toPageTurn(
   };
   const { records } = read;
   const parts = await toParts(name, records, transcript.cut);
-  const plan = await toPlan(page, {
-    read,
-    sha256: sources.planSha256 ?? '',
-    steps,
-    command: commandOf('plan.md', ['plan']),
-  });
+  const made = { read, sha256: sources.planSha256 ?? '', steps, command: commandOf('plan.md', ['plan']) };
+  const plan = await toPlan(page, made);
+  if (plan?.parsed != null && read.status === 'planned')
+    plan.preview = await previewPlan(project, page, { ...made, tip: line.tip }).catch(
+      toFault(faults, 'the files that its plan would change'),
+    );
   const verdicts = await toVerdicts(project, target, transcript.cut).catch(toFault(faults, 'the verdicts on its plan'));
   const reported = await toReport(project, report, {
     steps,
@@ -305,7 +319,55 @@ async function toPlan(
   const { grammar } = readRun(read.report ?? '');
   const isForeign = hasAgentPlan(read.records);
   const parsed = source.cut === null && !isForeign ? parsePlan(source.text, { grammar }) : null;
-  return { source, sha256, isExact: source.cut === null && source.text === plan, commit, parsed, isForeign };
+  const isExact = source.cut === null && source.text === plan;
+  return { source, sha256, isExact, commit, parsed, isForeign, preview: null };
+}
+
+/** The lines to show before and after the place that is most like a FIND, and the most lines to show in all. */
+const linesAround = 2;
+const maxNearLines = 40;
+
+/** Runs the plan virtually on the files in the line's last commit, which are the same in every clone. */
+async function previewPlan(
+  { masker, repository: { store } }: Project,
+  page: PageTexts,
+  { read, command, tip }: Made & { read: Turn; tip: Oid },
+): Promise<PagePreview> {
+  const parsed = parsePlan(read.plan ?? '');
+  const inspect = inspectTree(store, tip);
+  const { effects, problems } = await runVirtually(parsed, { inspect, mask: (text) => maskString(masker, text) });
+  const writes = effects.filter((effect) => effect.kind === 'write');
+  const files = await inOrder(writes, (effect) => page.preview(effect, command));
+  const findNear = async ({ line, column, action: index }: Problem): Promise<PageProblem['near']> => {
+    const action = parsed.plan.actions.find((one) => one.index === index);
+    const pair =
+      action?.type === 'EDIT' ? action.pairs.find((one) => one.line === line && one.column === column) : null;
+    if (action?.type !== 'EDIT' || pair?.find == null) return null;
+    const earlier = writes.findLast((write) => write.path === action.path && write.action < action.index);
+    const found = await inspect(action.path);
+    const bytes = earlier?.after ?? (found.kind === 'file' ? found.bytes : new Uint8Array());
+    const text = await maskString(masker, decodeText(bytes) ?? '');
+    const region = findClosest(text, pair.find);
+    if (region === null) return null;
+    const firstLine = Math.max(region.firstLine - linesAround, 1);
+    const end = Math.min(region.lastLine + linesAround, firstLine + maxNearLines - 1);
+    return {
+      firstLine,
+      text: await page.cut(
+        text
+          .split('\n')
+          .slice(firstLine - 1, end)
+          .join('\n'),
+        command,
+      ),
+    };
+  };
+  const nears = await inOrder(problems, findNear);
+  const masked = await maskProblems(masker, problems);
+  return {
+    files: files.filter((file) => file !== null),
+    problems: masked.map((problem, at) => ({ ...problem, near: nears[at] ?? null })),
+  };
 }
 
 async function toVerdicts(project: Project, { session, walked }: TurnTarget, cut: Cut): Promise<PageVerdict[]> {

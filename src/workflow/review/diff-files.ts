@@ -85,14 +85,15 @@ function toUnread(change: Change, kind: FileDiff['kind'], text: string): FileDif
 }
 
 /** A deleted file's mode is unknown here. */
-function toHeader({ path, before, after, mode }: Change): string {
-  const kind = before === null ? `new file mode ${mode ?? '100644'}\n` : after === null ? 'deleted file\n' : '';
+function toHeader({ path, change, mode }: Change): string {
+  const kind =
+    change === 'added' ? `new file mode ${mode ?? '100644'}\n` : change === 'deleted' ? 'deleted file\n' : '';
   return `diff --git ${quoteDiffName(`a/${path}`)} ${quoteDiffName(`b/${path}`)}\n${kind}`;
 }
 
-function describeNames({ path, before, after }: Change): string {
+function describeNames({ path, change }: Change): string {
   const [old, now] = [quoteDiffName(`a/${path}`), quoteDiffName(`b/${path}`)];
-  return `${before === null ? '/dev/null' : old} and ${after === null ? '/dev/null' : now}`;
+  return `${change === 'added' ? '/dev/null' : old} and ${change === 'deleted' ? '/dev/null' : now}`;
 }
 
 function describeSizes(change: Change, sizes: (number | null)[]): string {

@@ -13,7 +13,7 @@ import { given } from '../../support/given.ts';
 import { type MemoryProject } from '../../support/memory-repository.ts';
 import { assistant, call, partial, result, user } from '../../support/records.ts';
 import { listSteps } from '../../support/tampering.ts';
-import { approver, command, create, line, planOf, run, say, session, turn } from '../../support/turns.ts';
+import { approver, command, create, edit, line, planOf, run, say, session, turn } from '../../support/turns.ts';
 
 const begin = (files?: Record<string, string>) => given.session(files);
 
@@ -146,6 +146,50 @@ describe('the parts of a turn', () => {
     expect(files.map(({ path, action }) => [path, action])).toEqual(
       report?.report.changes.map(({ path, action }) => [path, action]),
     );
+  });
+});
+
+describe('a waiting plan', () => {
+  const code = ['one', 'two', 'three', 'four', 'five', ''].join('\n');
+  const hunks = ({ plan }: PageTurn) =>
+    plan?.preview?.files.map(({ action, path, change, diff }) => [action, path, change, diff.text.split('\n@@ ')[1]]);
+
+  test('shows what each action would change in the last commit, whatever the work tree has', async () => {
+    const project = await begin({ 'a.txt': code });
+    const actions = [edit('a.txt', 'three', 'drei'), edit('a.txt', 'drei', '3'), create('b.txt', 'b\n'), command('ls')];
+    await say(project, 'Do it', planOf(actions));
+    const turn = await readTurn(project);
+    expect(hunks(turn)).toEqual([
+      [1, 'a.txt', 'modified', '-1,5 +1,5 @@\n one\n two\n-three\n+drei\n four\n five\n'],
+      [2, 'a.txt', 'modified', '-1,5 +1,5 @@\n one\n two\n-drei\n+3\n four\n five\n'],
+      [3, 'b.txt', 'added', '-0,0 +1,1 @@\n+b\n'],
+    ]);
+    expect(turn.plan?.preview?.problems).toEqual([]);
+    await project.write({ 'a.txt': 'Something else\n' });
+    expect(await readTurn(project)).toEqual(turn);
+    await project.write({ 'a.txt': code });
+    await run(project);
+    expect((await readTurn(project)).plan?.preview).toBeNull();
+  });
+
+  test('whose FIND misses shows the lines that are most like it, as the earlier actions leave them', async () => {
+    const project = await begin({ 'a.txt': code });
+    await say(project, 'Do it', planOf([edit('a.txt', 'two', 'zwei'), edit('a.txt', 'fours', '4')]));
+    const { plan } = await readTurn(project);
+    expect(plan?.preview?.problems).toMatchObject([
+      { action: 2, message: expect.stringContaining('closest is line 4'), near: { firstLine: 2 } },
+    ]);
+    expect(plan?.preview?.problems[0]?.near?.text.text).toBe('zwei\nthree\nfour\nfive\n');
+  });
+
+  test('shows no secret: neither in its diffs nor beside its problems', async () => {
+    const project = await begin({ 'a.txt': 'one\nkey: hunter2-hunter2\nthree\n' });
+    await say(project, 'Do it', planOf([edit('a.txt', 'three', 'drei'), edit('a.txt', 'key: the password', 'x')]));
+    project.secrets.set('hunter2-hunter2', 'password');
+    const { plan } = await readTurn(project);
+    expect(JSON.stringify(plan?.preview)).not.toContain('hunter2');
+    expect(JSON.stringify(plan?.preview?.files)).toContain('[masked: password]');
+    expect(plan?.preview?.problems[0]?.near?.text.text).toContain('[masked: password]');
   });
 });
 
