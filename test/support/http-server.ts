@@ -9,11 +9,10 @@
 import { request, type OutgoingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { usualStreamLimits, type StreamLimits } from '../../src/http/event-stream.ts';
-import { usualPatience, type Patience } from '../../src/http/listen.ts';
 import type { RequestLine } from '../../src/http/api.ts';
 import type { PageTools } from '../../src/http/page-routes.ts';
 import { sessionApi, type SessionApi } from '../../src/http/session-api.ts';
-import { startServer } from '../../src/http/start-server.ts';
+import { startServer, usualPatience, type Patience } from '../../src/http/start-server.ts';
 import { serverWrites, type WriteApi } from '../../src/http/write-api.ts';
 import { writeLimits, type Limits } from '../../src/session/settings/write-limits.ts';
 import { findPageSource, readPage } from '../../src/workflow/page/read-page.ts';
