@@ -99,7 +99,7 @@ export function findApproval({ turns, shown }: SessionPage): Answer {
     ...(by('flag') > 0 ? [`${countOf(by('flag'), 'action')} in advance, with -y`] : []),
     ...(refused.size > 0 ? [`${countOf(refused.size, 'plan')} refused`] : []),
   ];
-  const word = names.size === 0 ? 'by nobody' : [...names].slice(0, 2).join(', ');
+  const word = names.size === 0 ? 'nobody on record' : [...names].slice(0, 2).join(', ');
   const more = names.size > 2 ? ` and ${formatCount(names.size - 2)} more` : '';
   return { tone: 'quiet', word: `${word}${more}`, note: facts.length === 0 ? null : html`${facts.join(', ')}` };
 }

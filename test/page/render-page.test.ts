@@ -106,7 +106,7 @@ describe('the head', () => {
   });
 
   test('says who approved how much, and how many plans were refused', () => {
-    expect(head([pageTurn('01')])).toContain('Approved by nobody');
+    expect(head([pageTurn('01')])).toContain('Approved nobody on record');
     const report = pageReport('01', [{}, { approved_by: 'flag' }, { status: 'SKIPPED' }]);
     const verdict = (word: 'approved' | 'rejected', author: string) => ({
       verdict: word,
