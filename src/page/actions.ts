@@ -152,12 +152,12 @@ function sign(text: string, mark: string): string {
   return text === '' ? '' : `${text.replace(/\n$/, '').replace(/^/gm, mark)}\n`;
 }
 
-function renderDone({ details = {} }: ActionLog): Html | null {
+function renderDone({ status, details = {} }: ActionLog): Html | null {
   const { stdout = '', stderr = '', searches = [], answer, output_file: file, truncated } = details;
   const outputs = [
     ...searches.map(({ query, result }) => renderOutput(`Found for “${query}”`, result)),
-    renderOutput('Output', stdout),
-    renderOutput('Errors', stderr),
+    renderOutput('stdout', stdout),
+    renderOutput('stderr', stderr, status === 'FAILURE' ? 'output bad' : 'output'),
     answer === undefined ? null : html`<blockquote class="comment"><p>${answer}</p></blockquote>`,
     truncated === true
       ? html`<p class="cut">
@@ -170,17 +170,17 @@ function renderDone({ details = {} }: ActionLog): Html | null {
 }
 
 /** Renders the first lines, and a fold that shows how many more follow. */
-function renderOutput(title: string, text: string): Html | null {
+function renderOutput(title: string, text: string, name = 'output'): Html | null {
   if (text.trim() === '') return null;
   const lines = text.replace(/\n$/, '').split('\n');
   const more = lines.length - outputLines;
   // A fold would take more space than one or two lines.
   if (more <= 3)
-    return html`<figure class="output">
+    return html`<figure class="${name}">
       <figcaption>${title}</figcaption>
       ${pre(lines.join('\n'))}
     </figure>`;
-  return html`<figure class="output">
+  return html`<figure class="${name}">
     <figcaption>${title}</figcaption>
     ${pre(lines.slice(0, outputLines).join('\n'))}
     <details class="more">

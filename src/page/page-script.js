@@ -158,9 +158,13 @@
   // Search opens folds that contain a match, and marks every match.
   let hits = [];
   let current = -1;
+  let sought = '';
+  let timer = 0;
   const marks = globalThis.Highlight && CSS.highlights;
   const seek = () => {
-    const wanted = search.value.toLowerCase();
+    clearTimeout(timer);
+    sought = search.value;
+    const wanted = sought.toLowerCase();
     hits = [];
     current = -1;
     marks?.clear();
@@ -179,7 +183,8 @@
       }
     }
     if (hits.length > 0) marks?.set('found', new Highlight(...hits.slice(0, 5000)));
-    found.textContent = hits.length === 0 ? 'Nothing found' : `${hits.length} found`;
+    found.textContent = 'Nothing found';
+    step(1);
   };
   const step = (by) => {
     if (hits.length === 0) return;
@@ -192,15 +197,14 @@
     marks?.set('current', new Highlight(range));
     found.textContent = `${current + 1} of ${hits.length}`;
   };
-  let timer = 0;
   search.addEventListener('input', () => {
     clearTimeout(timer);
     timer = setTimeout(seek, 150);
   });
   search.addEventListener('keydown', (event) => {
     if (event.key === 'Enter') {
-      if (hits.length === 0) seek();
-      step(event.shiftKey ? -1 : 1);
+      if (search.value === sought) step(event.shiftKey ? -1 : 1);
+      else seek();
     }
     if (event.key === 'Escape') {
       search.value = '';
@@ -214,6 +218,7 @@
     ['j k', 'next and previous turn'],
     ['[ ]', 'previous and next action or file'],
     ['/', 'search; Enter for the next match'],
+    ['n N', 'next and previous match'],
     ['s', 'side-by-side diffs'],
     ['?', 'these keys'],
   ];
@@ -248,6 +253,8 @@
       ']': () => go('.action, .file', 1),
       '[': () => go('.action, .file', -1),
       '/': () => search.focus(),
+      n: () => step(1),
+      N: () => step(-1),
       s: () => sides.click(),
       '?': () => dialog.showModal(),
     }[event.key];

@@ -79,7 +79,7 @@ function renderPart(part: PagePart, turn: PageTurn, before: PageTurn | null): Ht
     case 'plan':
       return turn.plan === null
         ? null
-        : html`${renderPlan(turn, turn.plan, before)}${turn.verdicts.map((verdict) => renderVerdict(verdict, turn.plan))}${turn.report === null || isJudged(turn, turn.report) ? null : renderApproval(turn.report, turn.plan)}${renderActions(turn)}${renderPromise(turn)}${turn.report === null ? null : renderRest(turn.report)}`;
+        : html`${renderPlan(turn, turn.plan, before)}${turn.verdicts.map((verdict) => renderVerdict(verdict, turn.plan))}${turn.report === null || isJudged(turn, turn.report) ? null : renderApproval(turn.report, turn.plan)}${renderActions(turn)}${renderPromise(turn)}${turn.report === null ? null : renderRest(turn.report, turn.plan)}`;
     case 'report':
       return null;
   }
@@ -328,11 +328,13 @@ function renderApproval({ report, author, time, cut }: PageReport, plan: PagePla
 }
 
 /** Renders the parts of the report that are not about actions. */
-function renderRest({ report: { memos, rollback } }: PageReport): Html | null {
+function renderRest({ report: { memos, rollback } }: PageReport, plan: PagePlan): Html | null {
+  const gone = plan.parsed?.plan.memos.flatMap(({ kind, fact }) => (kind === 'remove' ? [fact.trim()] : [])) ?? [];
+  const by = memos.asked === true ? ' (the user said no)' : '';
   const lines = [
     ...memos.added.map((fact) => `Remembered: ${fact}`),
     ...memos.removed.map((fact) => `Forgotten: ${fact}`),
-    ...memos.rejected.map((fact) => `Not remembered (rejected by the user): ${fact}`),
+    ...memos.rejected.map((fact) => `${gone.includes(fact.trim()) ? 'Not forgotten' : 'Not remembered'}${by}: ${fact}`),
     ...(memos.proposed ?? []).map((fact) => `Waiting for the user: ${fact}`),
     ...(rollback?.restored ?? []).map((path) => `Put back: ${path}`),
     ...(rollback?.left ?? []).map(({ path, reason }) => `Not restored: ${path} (${reason})`),

@@ -18,7 +18,7 @@ import {
 } from '../support/page-values.ts';
 import { runs } from '../support/runs.ts';
 import { propertyTest, quickTest as test, slowTest } from '../support/slow-test.ts';
-import { command, create, edit, planOf } from '../support/turns.ts';
+import { command, create, edit, memos, planOf } from '../support/turns.ts';
 
 const render = (page: SessionPage) => renderSessionPage(page, sha256);
 const inTurn = (more: Partial<PageTurn>) => render(sessionPage([pageTurn('01', more)]));
@@ -420,6 +420,33 @@ describe('a turn', () => {
     expect(html.match(/data-line="\d+"/g)).toEqual(lines);
     // Once it has run, the turn's own diffs take their place.
     expect(inTurn({ ...waiting, status: 'closed', plan, files: [file] })).not.toContain('data-line');
+  });
+
+  test('names both outputs of an action, and stderr is red only if the action failed', () => {
+    const details = { stdout: 'all well\n', stderr: 'a warning\n' };
+    const withStatus = (status: 'SUCCESS' | 'FAILURE') =>
+      inTurn({ parts, plan: pagePlan(plan), report: pageReport('01', [{ status, details }]) }).replace(/\s+/g, ' ');
+    const output = (name: string, title: string) => `<figure class="${name}"> <figcaption>${title}</figcaption>`;
+    expect(withStatus('SUCCESS')).toContain(output('output', 'stderr'));
+    expect(withStatus('FAILURE')).toContain(output('output bad', 'stderr'));
+    for (const status of ['SUCCESS', 'FAILURE'] as const)
+      expect(withStatus(status)).toContain(output('output', 'stdout'));
+  });
+
+  test('says that the user refused a memo only if the report says that somebody asked', () => {
+    const proposing = pagePlan(planOf([command('npm test')], memos('[+] tabs', '[-] spaces')));
+    const rejected = ['tabs', 'spaces'];
+    const told = (asked: { asked?: boolean }) =>
+      toText(
+        inTurn({
+          parts,
+          plan: proposing,
+          report: pageReport('01', [{}], { memos: { added: [], removed: [], rejected, ...asked } }),
+        }),
+      );
+    for (const words of ['Not remembered: tabs', 'Not forgotten: spaces']) expect(told({})).toContain(words);
+    for (const words of ['Not remembered (the user said no): tabs', 'Not forgotten (the user said no): spaces'])
+      expect(told({ asked: true })).toContain(words);
   });
 
   test('shows no zero for missing counts, and one entry as one', () => {

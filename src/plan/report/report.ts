@@ -43,6 +43,8 @@ const memos = object({
   added: texts,
   removed: texts,
   rejected: texts,
+  /** True when the user was asked about `rejected` and said no. Older reports lack it, and do not tell. */
+  asked: optional(boolean),
   /** Memos proposed when no user was available; they wait for the user. */
   proposed: optional(texts),
 });

@@ -52,7 +52,8 @@ export async function decideMemos(
   if (!approved) {
     const proposed = decision.kind === 'none' ? await proposeAll(project, open) : [];
     const rejected = open.map(({ fact }) => fact).filter((fact) => !proposed.includes(fact));
-    return { memos: { ...noMemos, rejected, ...(proposed.length === 0 ? {} : { proposed }) }, state };
+    const told = { ...(decision.kind === 'ask' && { asked: true }), ...(proposed.length > 0 && { proposed }) };
+    return { memos: { ...noMemos, rejected, ...told }, state };
   }
   return applyMemos(project, line, turn, open);
 }
@@ -168,6 +169,7 @@ export function joinMemos(a: DecidedMemos, b: DecidedMemos): DecidedMemos {
     added: [...a.added, ...b.added],
     removed: [...a.removed, ...b.removed],
     rejected: [...a.rejected, ...b.rejected],
+    ...(b.asked === undefined ? {} : { asked: b.asked }),
     ...(b.proposed === undefined ? {} : { proposed: b.proposed }),
   };
 }

@@ -91,7 +91,7 @@ describe('an edit of the list on disk, after the plan', () => {
 });
 
 describe('memos that are not approved', () => {
-  test('are discarded by a no, which the report records', async () => {
+  test('are discarded by a no, and the report says that the user was asked', async () => {
     const project = await pending('[+] tabs');
     const global = await project.tipOf('teddy/global');
     const asked: MemoChange[][] = [];
@@ -99,7 +99,8 @@ describe('memos that are not approved', () => {
     const { report } = await run(project, { memos: { kind: 'ask', ask } });
     expect(asked).toEqual([[{ kind: 'add', fact: 'tabs' }]]);
     expect(await project.tipOf('teddy/global')).toBe(global);
-    expect(report.memos).toEqual({ added: [], removed: [], rejected: ['tabs'] });
+    expect(report.memos).toEqual({ added: [], removed: [], rejected: ['tabs'], asked: true });
+    expect(parseReport(renderReport(report))).toEqual(report);
     expect(report.run_summary.status).toBe('SUCCESS');
   });
 
@@ -112,12 +113,20 @@ describe('memos that are not approved', () => {
     expect(project.said.some((text) => text.startsWith('warning: ') && text.includes('--memos=yes'))).toBe(true);
   });
 
+  test('without a question to the user are in the report without an answer', async () => {
+    const [refused, removed] = [await pending('[+] tabs'), await pending('[-] spaces')];
+    expect((await run(refused, { memos: { kind: 'no' } })).report.memos).not.toHaveProperty('asked');
+    const { memos } = (await run(removed, { memos: { kind: 'none' } })).report;
+    expect(memos).toEqual({ added: [], removed: [], rejected: ['spaces'] });
+  });
+
   test('are not even asked about if the plan is invalid', async () => {
     const project = await given.session();
     await say(project, 'Do it', planOf([create('README.md')], memos('[+] tabs')));
     const ask = () => Promise.reject(new Error('asked'));
     const { report } = await run(project, { memos: { kind: 'ask', ask } });
     expect(report).toMatchObject({ run_summary: { status: 'VALIDATION_FAILED' }, memos: { rejected: ['tabs'] } });
+    expect(report.memos).not.toHaveProperty('asked');
   });
 });
 
