@@ -196,7 +196,7 @@ function addRoute(
   });
 }
 
-function toPageHeaders(hash: Hash, formAction: "'none'" | "'self'" = "'none'"): Record<string, string> {
+function toPageHeaders(hash: Hash, formAction: "'none'" | "'self'"): Record<string, string> {
   return { ...answerHeaders, 'Content-Security-Policy': contentSecurityPolicy(hash, formAction) };
 }
 
@@ -254,7 +254,7 @@ function toResponse(context: Context<Env>, error: unknown, { report, pages }: Ap
   if (!isForPerson(incoming)) return context.json(body, status, { ...answerHeaders, ...headers });
   // With this header, a browser would ask for a user name and a password.
   const { 'WWW-Authenticate': _challenge, ...others } = headers;
-  return context.html(renderRefusal(body), status, { ...toPageHeaders(pages.project.hash), ...others });
+  return context.html(renderRefusal(body), status, { ...toPageHeaders(pages.project.hash, "'self'"), ...others });
 }
 
 /** Logs every request; logs a stream when it has ended. */

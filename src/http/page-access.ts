@@ -6,6 +6,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { liveSources } from '../page/live.ts';
+import { listSources } from '../page/render-list.ts';
 import { pageSources } from '../page/render-page.ts';
 import type { Clock, Hash } from '../ports/project.ts';
 
@@ -111,11 +112,12 @@ export const answerHeaders = {
 /** Lets the browser use only teddy's own style sheets and scripts, identified by their hashes. */
 export function contentSecurityPolicy(hash: Hash, formAction: "'none'" | "'self'"): string {
   const { style, script } = pageSources(hash);
-  const live = liveSources(hash);
+  // Only the list has a form that works without a script.
+  const own = formAction === "'self'" ? listSources(hash) : liveSources(hash);
   return [
     "default-src 'none'",
-    `style-src '${style}' '${live.style}'`,
-    `script-src '${script}' '${live.script}'`,
+    `style-src '${style}' '${own.style}'`,
+    `script-src '${script}' '${own.script}'`,
     "connect-src 'self'",
     "frame-ancestors 'none'",
     `form-action ${formAction}`,

@@ -8,14 +8,12 @@ import { renderTurn } from '../page/turn.ts';
 import type { PageSource, SessionPage } from '../page/session-page.ts';
 import type { Project } from '../ports/project.ts';
 import type { SessionId } from '../names.ts';
-import type { Spending } from '../session/spending/spending.ts';
 import { toVisible } from '../session/text/visible-text.ts';
 import { findLine } from '../workflow/line/find.ts';
 import { maskedOutput, type MaskedOutput } from '../workflow/line/masked-output.ts';
 import { mayApprove } from '../workflow/line/needed-approval.ts';
 import { maskProblems } from '../workflow/line/mask-text.ts';
-import { countAllCosts } from '../workflow/review/count-all-costs.ts';
-import { listSessions, sortNewest, type ListedSession } from '../workflow/review/list-sessions.ts';
+import { overviewReader } from '../workflow/review/count-all-costs.ts';
 import { previewPlan } from '../workflow/run/preview-plan.ts';
 import type { AppendSignal } from './append-signal.ts';
 import type { ServerEvent } from './event-stream.ts';
@@ -140,15 +138,13 @@ function openRoute({ access }: PageRouteOptions): PlainRoute {
 }
 
 function listRoute({ tools: { project } }: PageRouteOptions): PlainRoute {
-  const readCosts = costReader(project);
+  const read = overviewReader(project);
   return {
     method: 'get',
     path: '/',
-    async answer(call) {
-      const listed = sortNewest(await listSessions(project), project.clock.now());
-      const costs = await readCosts(listed);
-      const sessions = listed.map((one) => ({ ...one, spent: costs.get(one.session) ?? null }));
-      const html = renderList(sessions, call.query['q']?.[0] ?? '');
+    async answer({ query }) {
+      const filter = { query: query['q']?.[0] ?? '', state: query['state']?.[0] ?? '' };
+      const html = renderList(await read(), filter, project.clock.now());
       return { status: 200, html, formAction: "'self'" };
     },
   };
@@ -240,23 +236,6 @@ function pageReader({ project, open, find, read }: PageTools): ReadPage {
     last = { key, page };
     page.catch(() => (last = last?.page === page ? null : last));
     return page;
-  };
-}
-
-function costReader(project: Project): (listed: ListedSession[]) => Promise<Map<string, Spending>> {
-  let last: { key: string; costs: Promise<Map<string, Spending>> } | null = null;
-  return (listed) => {
-    const key = JSON.stringify(
-      listed.map(({ session, updated, turns, last: step }) => [session, updated, turns, step]),
-    );
-    if (last?.key !== key) {
-      const costs = countAllCosts(project).then(
-        ({ sessions }) => new Map<string, Spending>(sessions.map(({ session, spent }) => [session, spent])),
-      );
-      last = { key, costs };
-      costs.catch(() => (last = null));
-    }
-    return last.costs;
   };
 }
 

@@ -1,25 +1,7 @@
 (() => {
   const byId = (id) => document.getElementById(id);
 
-  const list = byId('sessions');
-  if (list) {
-    const rows = [...list.tBodies[0].rows];
-    const query = byId('live-query');
-    // A search in the URL has left out rows, which only the server has.
-    const isWhole = query.value === '';
-    query.form.addEventListener('submit', (event) => isWhole && event.preventDefault());
-    query.addEventListener('input', () => {
-      if (!isWhole) return;
-      const words = query.value.toLowerCase().split(/\s+/).filter(Boolean);
-      for (const row of rows) row.hidden = !words.every((word) => row.dataset.text.includes(word));
-      const shown = rows.filter((row) => !row.hidden).length;
-      const all = `${rows.length} ${rows.length === 1 ? 'session' : 'sessions'}`;
-      byId('live-count').textContent = shown === rows.length ? all : `${shown} of ${all}`;
-    });
-  }
-
   const live = byId('live');
-  if (!live) return;
   const part = (name) => byId(`live-${name}`);
   const find = (selector) => live.querySelector(selector);
   const make = (tag, properties, ...children) => {

@@ -23,8 +23,8 @@ export interface LiveOptions {
   problems: readonly Problem[] | null;
 }
 
-export const liveStyle = markup(`<style>${css}</style>`);
-export const liveScript = markup(`<script>${script}</script>`);
+const liveStyle = markup(`<style>${css}</style>`);
+const liveScript = markup(`<script>${script}</script>`);
 
 /** Returns the style and script sources for a content policy. */
 export function liveSources(hash: Hash): { style: string; script: string } {

@@ -125,7 +125,7 @@ const describedAtOnce = 256;
 const lastEntries = 8;
 
 /** Returns a fact about a line's tip. Reads the fact only once, because the index keeps it. */
-async function tell<Fact extends IndexedFields[string]>(
+export async function tellOfLine<Fact extends IndexedFields[string]>(
   index: LineIndex,
   { ref, oid }: Pick<KnownLine, 'ref' | 'oid'>,
   name: string,
@@ -158,7 +158,9 @@ async function findBeside(
   if (planned !== undefined) return { line: shortRef(planned.ref), has: 'plan' };
   if ([line, ...line.others].some(({ ref }) => landed.has(ref))) return null;
   const hasCode = async (one: KnownLine) =>
-    (await tell(index, one, 'code', async () => [start === null || !(await hasSameCode(store, start, one.oid))]))[0];
+    (
+      await tellOfLine(index, one, 'code', async () => [start === null || !(await hasSameCode(store, start, one.oid))])
+    )[0];
   if (await hasCode(line)) return null;
   for (const other of newest) if (await hasCode(other)) return { line: shortRef(other.ref), has: 'code' };
   return null;
@@ -192,7 +194,7 @@ async function reportCaptured(
   index: LineIndex,
   line: MainLine,
 ): Promise<{ title: string | null; model: string | null }> {
-  const [title, model] = await tell(index, line, 'captured', () => readCaptured(store, line.nearest.oid));
+  const [title, model] = await tellOfLine(index, line, 'captured', () => readCaptured(store, line.nearest.oid));
   return { title, model };
 }
 
@@ -240,7 +242,7 @@ async function reportProgress(store: SessionStore, index: LineIndex, line: Known
   const status = oid === line.oid ? toStatus(entry) : null;
   if (status !== null)
     return { turns: toNumber(entry.turn), status, last: toLast(entry), awaitsVerdict: false, planTitle: null };
-  const told = await tell<ToldProgress>(index, line, 'progress', () => readProgress(store, line.oid));
+  const told = await tellOfLine<ToldProgress>(index, line, 'progress', () => readProgress(store, line.oid));
   const [turns, known, last, awaits, planTitle] = told;
   return { turns, status: known, last, awaitsVerdict: awaits, planTitle: planTitle ?? null };
 }

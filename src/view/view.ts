@@ -54,5 +54,5 @@ export {
   type LineState,
 } from './line.ts';
 export { readTurns, findSource, type ConversationSource } from './conversation.ts';
-export { describeSessions, findPlanned, type DescribedSession } from './list-sessions.ts';
+export { describeSessions, findPlanned, tellOfLine, type DescribedSession } from './list-sessions.ts';
 export type { TurnStatus } from '../session/lines/line-order.ts';

@@ -76,6 +76,11 @@ describe.runIf(hasChromium)('the live page', () => {
     await page.getByRole('link', { name: session }).click();
     const text = page.locator('#live-text');
     await page.getByText('Connected.').waitFor();
+    const carried = await page
+      .locator('style, script')
+      .evaluateAll((own: { textContent: string | null }[]) => own.map(({ textContent }) => textContent ?? ''));
+    expect(carried).toHaveLength(4);
+    expect(Buffer.byteLength(carried.join(''))).toBeLessThanOrEqual(32 * 1024);
 
     // Text appears as it arrives, before the answer is complete.
     await ask(page, 'Make two files');

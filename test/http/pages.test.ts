@@ -204,11 +204,20 @@ describe('the pages', () => {
     const { text } = await browse('GET', '/');
     expect(text.indexOf('billing')).toBeLessThan(text.indexOf('add-login'));
     expect(text).toContain('pending plan');
+    expect(text.indexOf('Waiting for you')).toBeLessThan(text.indexOf('Charge &lt;b&gt;twice'));
+    expect(text).toContain('The plan waits until it is run, changed or refused.');
     expect(text).toContain('1,200 in, 30 out');
-    const found = await browse('GET', '/?q=LOGIN%20open');
-    expect(found.text).toContain(`href="${page}"`);
-    expect(found.text).not.toContain('billing');
-    expect(found.text).toContain('1 of 2 sessions');
+    // A row that the search omits is there, so that an emptied field brings it back without the server.
+    const rowsOf = (html: string, isHidden: boolean) =>
+      [...html.matchAll(/<li [^>]*data-state="[^"]*" ( ?hidden)?>.*?<small>(.*?) · /gs)].flatMap(([, hidden, name]) =>
+        (hidden !== undefined) === isHidden ? [name] : [],
+      );
+    const found = (await browse('GET', '/?q=LOGIN%20open')).text;
+    expect([rowsOf(found, false), rowsOf(found, true)]).toEqual([[session], [second.session]]);
+    expect(found).toContain(`href="${page}"`);
+    expect(found).toContain('1 of 2 sessions');
+    const waiting = (await browse('GET', '/?state=waiting')).text;
+    expect([rowsOf(waiting, false), rowsOf(waiting, true)]).toEqual([[second.session], [session]]);
     const hostile = await browse('GET', '/?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E');
     expect(hostile.text).not.toContain('<script>alert');
   });

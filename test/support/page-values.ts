@@ -1,4 +1,5 @@
 /** A handmade page, with one of everything, for tests of rendering. */
+import type { renderList } from '../../src/page/render-list.ts';
 import { createHash } from 'node:crypto';
 import { parsePlan } from '../../src/plan/parse/parse.ts';
 import type { Report } from '../../src/plan/report/report.ts';
@@ -157,6 +158,35 @@ export function sessionPage(turns: PageTurn[], more: Partial<SessionPage> = {}):
     files: [],
     comparisons: [],
     checks: null,
+    ...more,
+  };
+}
+
+export type ListedRow = Parameters<typeof renderList>[0][number];
+
+export function listedRow(name: string, more: Partial<ListedRow> = {}): ListedRow {
+  const session = `20260124-${name}`;
+  return {
+    session,
+    line: `teddy/${session}`,
+    turns: 1,
+    state: 'closed',
+    last: 'report: SUCCESS Do it',
+    archived: false,
+    remotes: [],
+    awaitsVerdict: false,
+    committed: null,
+    byNote: null,
+    beside: null,
+    title: 'Do it',
+    asked: null,
+    updated: '2026-01-24T10:00:00.000Z',
+    current: false,
+    conversationBranches: [],
+    agent: null,
+    changed: null,
+    spent: null,
+    waiting: [],
     ...more,
   };
 }

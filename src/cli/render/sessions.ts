@@ -1,5 +1,6 @@
 /** Renders the rows of `teddy list`: chooses, orders and sizes them. */
 import type { SessionId } from '../../names.ts';
+import { describeState, nameEnd } from '../../session/lines/session-lines.ts';
 import type { WaitingPlan } from '../../workflow/review/inbox.ts';
 import type { ListedSession, SessionWorkTree } from '../../workflow/review/list-sessions.ts';
 import type { Style, Terminal } from '../terminal.ts';
@@ -42,7 +43,7 @@ export function renderSessions(
 ): string {
   const rows = sessions.map((one) => ({
     one,
-    cells: [one.session, countOf(one.turns, 'turn'), describeAge(one.updated, nowMs), toState(one)],
+    cells: [one.session, countOf(one.turns, 'turn'), describeAge(one.updated, nowMs), describeState(one)],
   }));
   const widths = [0, 1, 2, 3].map((at) =>
     rows.reduce((most, { cells }) => Math.max(most, widthOf(cells[at] ?? '')), 0),
@@ -77,20 +78,6 @@ export function renderSessions(
 /** Names the branch when it differs from the row's own branch. */
 function describeWorkTree({ path, branch }: SessionWorkTree, one: ListedSession): string {
   return `in ${toVisible(path)}${branch === one.line ? '' : ` (${toVisible(branch)})`}`;
-}
-
-function toState({ state, last, archived, remotes, awaitsVerdict, committed, byNote }: ListedSession): string {
-  if (state === 'pending') return 'pending plan';
-  if (committed !== null) return `committed as ${committed.slice(0, 7)}`;
-  if (byNote !== null) return 'landed, by note';
-  if (state === 'open' && awaitsVerdict) return 'plan awaits verdict';
-  return archived || remotes.length === 0 ? nameEnd({ state, last }) : `only on ${remotes.join(', ')}`;
-}
-
-/** Uses the same words as the report and `teddy status`: a plan that somebody refused has not failed. */
-function nameEnd({ state, last }: Pick<ListedSession, 'state' | 'last'>): string {
-  const end = state === 'failed' ? /^report: (ABORTED|SKIPPED) /.exec(last)?.[1] : undefined;
-  return end?.toLowerCase() ?? state;
 }
 
 function describeAgent({ agent, model }: ListedSession): string {

@@ -27,14 +27,14 @@ export async function listSessions(project: Project, options: ListOptions = {}):
 }
 
 /**
- * Lists the sessions with the newest steps and the one that HEAD is on, oldest first, and counts all sessions. Reads
- * only the index for the others.
+ * Lists the sessions with the newest steps and the one that HEAD is on, oldest first, each with its line, and counts
+ * all sessions. Reads only the index for the others.
  */
 export async function listNewest(
   project: Project,
   limit: number,
   { archived = false, mine = false }: ListOptions = {},
-): Promise<{ sessions: ListedSession[]; count: number }> {
+): Promise<{ sessions: ListedSession[]; lines: MainLine[]; count: number }> {
   const now = project.clock.now();
   const head = await project.repository.workspace?.head();
   const newest = { limit, latestMs: now.getTime() + skewMs, head: head?.ref ?? null };
@@ -61,7 +61,7 @@ export async function listNewest(
     findNoted: (open, starts) => findNotedLines(project.repository, open, starts, tips),
   });
   const sessions = described.map((session) => ({ ...session, current: isCurrent(session.session) }));
-  return { sessions, count: all.length + older };
+  return { sessions, lines: shown, count: all.length + older };
 }
 
 /** Another work tree that has one of a session's branches checked out. */
