@@ -13,6 +13,15 @@ const now = new Date(2026, 0, 24, 18, 30);
 const at = (day: number, hour: number) => new Date(2026, 0, day, hour, 5).toISOString();
 const spent = { answers: 2, unreported: 0, inputTokens: 41_200, outputTokens: 3_050, costUsd: 0.1834 };
 const rows = [
+  listedRow('here', {
+    asked: 'Say how long ago something happened',
+    state: 'open',
+    current: true,
+    updated: at(24, 18),
+    changed: [2, 1204, 318],
+    turns: 7,
+    spent,
+  }),
   listedRow('pay', {
     asked: 'Charge a card only once',
     state: 'pending',
@@ -40,15 +49,6 @@ const rows = [
         show: 'teddy show 02 -s teddy/20260124-theirs',
       },
     ],
-  }),
-  listedRow('here', {
-    asked: 'Say how long ago something happened',
-    state: 'open',
-    current: true,
-    updated: at(24, 16),
-    changed: [2, 1204, 318],
-    turns: 7,
-    spent,
   }),
   listedRow('landed', {
     asked: 'Keep the words in a row whole, even on a phone',

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RefName, SessionId, TurnName } from '../../src/names.ts';
@@ -171,7 +172,7 @@ describe('getting in', () => {
 describe('the pages', () => {
   test('have headers that let nothing in and nothing out', async () => {
     for (const path of ['/', page]) {
-      const { headers } = await browse('GET', path);
+      const { headers, text } = await browse('GET', path);
       expect(headers).toMatchObject({
         'content-type': 'text/html; charset=UTF-8',
         'x-content-type-options': 'nosniff',
@@ -188,6 +189,9 @@ describe('the pages', () => {
           `^default-src 'none'; style-src ${hash} ${hash}; script-src ${hash} ${hash}; connect-src 'self'; frame-ancestors 'none'; form-action ${form}; base-uri 'none'$`,
         ),
       );
+      // What the page carries may run.
+      for (const [, , own = ''] of text.matchAll(/<(style|script)>(.*?)<\/\1>/gs))
+        expect(policy).toContain(`'sha256-${createHash('sha256').update(own).digest('base64')}'`);
     }
   });
 
