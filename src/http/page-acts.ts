@@ -24,7 +24,7 @@ import { toPageWords } from './refusal.ts';
 
 const plan = z.string().regex(/^[0-9a-f]{64}$/, 'must be the sha256 of the plan that is shown');
 const comments = z.array(z.object({ line: z.int().min(1), text: z.string() })).max(1000);
-const verdict = { plan, message: z.string().optional(), comments: comments.optional() };
+const verdict = { plan, message: z.string().optional(), comments: comments.default([]) };
 
 /**
  * A request from a page. `plan` is the sha256 of the plan that the page shows; the act applies to no other plan. `say`
@@ -45,8 +45,10 @@ type ActRequest = z.infer<typeof actRequest>;
 export interface ActTools {
   /** The caller must close the project's repository. */
   open(notices: Notices): Promise<Project>;
-  choose(project: Project): Promise<PlanRequest['choice']>;
+  choose(project: Project): Promise<Choice>;
 }
+
+type Choice = PlanRequest['choice'];
 
 export interface Act {
   /** Kept to resend any event that a page has missed. `events[0]` has the number `first`. */
@@ -233,46 +235,41 @@ interface Performing {
   onBegun(): void;
 }
 
+/** An act under way: `selector` names its line. */
+type Acting = Performing & { project: Project; selector: string };
+type RequestTo<Kind> = Extract<ActRequest, { kind: Kind }>;
+
 const programTrace: AgentTrace = {
   seen: "This was requested with the server's token, or from a page whose link a program made.",
   pid: null,
 };
 
 /** Returns a sentence that describes the result. */
-async function perform(tools: ActTools, line: string, request: ActRequest, performing: Performing): Promise<string> {
-  const { emit } = performing;
-  const notices = {
-    info: (text: string) => emit('notice', { level: 'info', text }),
-    warn: (text: string) => emit('notice', { level: 'warning', text }),
-  };
-  const opened = await tools.open(notices);
-  const findAgent = async () => (performing.visitor === 'person' ? null : programTrace);
+async function perform(tools: ActTools, selector: string, request: ActRequest, of: Performing): Promise<string> {
+  const toNotice = (level: string) => (text: string) => of.emit('notice', { level, text });
+  const opened = await tools.open({ info: toNotice('info'), warn: toNotice('warning') });
+  const findAgent = async () => (of.visitor === 'person' ? null : programTrace);
   // The user at the page decides, whatever started the server; a program that calls the server does not.
   const project = { ...opened, callers: { ...opened.callers, findAgent } };
+  const acting = { ...of, project, selector };
   try {
-    if (request.kind === 'run') return await execute(project, line, request, performing);
-    if (request.kind === 'approve' || request.kind === 'reject') return await judge(project, line, request);
-    return await say(project, await tools.choose(project), line, request, performing);
+    if (request.kind === 'run') return await execute(acting, request);
+    if (request.kind === 'approve' || request.kind === 'reject') return await judge(acting, request);
+    return await say(acting, request, await tools.choose(project));
   } finally {
     await project.repository.close();
   }
 }
 
-async function say(
-  project: Project,
-  choice: PlanRequest['choice'],
-  selector: string,
-  request: Extract<ActRequest, { kind: 'say' | 'ask' | 'instead' }>,
-  performing: Performing,
-): Promise<string> {
-  const { emit, signal, onBegun } = performing;
+async function say(acting: Acting, request: RequestTo<'say' | 'ask' | 'instead'>, choice: Choice): Promise<string> {
+  const { project, selector, emit, signal, onBegun } = acting;
   const shown = maskedOutput(project.masker, (_, text) => emit('text', { text }));
   const asked: PlanRequest = {
     selector,
     message: request.message,
     choice,
     signal,
-    approveForeign: (texts) => askForeign(performing, texts),
+    approveForeign: (texts) => askForeign(acting, texts),
     onAsk({ turn, agent, label }) {
       emit('asked', { turn, title: `Turn ${turn}: asking ${label} as ${agent} ...` });
       onBegun();
@@ -285,9 +282,9 @@ async function say(
       await findPlan(project, { selector, verdict: 'rejected', sha256: request.plan });
       return describeAnswer(choice, await planTurn(project, { ...asked, mode: 'ask' }), 'ask');
     }
-    const onStart = requireShown(project, request.plan);
-    const { outcome } = await planInstead(project, { ...asked, message: request.message, signal, onStart }, (refused) =>
-      emit('notice', { level: 'info', text: `Turn ${refused.report.turn}: refused; none of its actions ran.` }),
+    const replacing = { ...asked, message: request.message, signal, onStart: requireShown(project, request.plan) };
+    const { outcome } = await planInstead(project, replacing, ({ report: { turn } }) =>
+      emit('notice', { level: 'info', text: `Turn ${turn}: refused; none of its actions ran.` }),
     );
     return describeAnswer(choice, outcome);
   } finally {
@@ -296,11 +293,7 @@ async function say(
 }
 
 /** Throws NO_MODEL when there was no model to ask; the user's message has already been committed. */
-function describeAnswer(
-  { missing }: PlanRequest['choice'],
-  outcome: PlanOutcome,
-  verb: 'plan' | 'ask' = 'plan',
-): string {
+function describeAnswer({ missing }: Choice, outcome: PlanOutcome, verb: 'plan' | 'ask' = 'plan'): string {
   if (outcome.kind === 'open') {
     if (missing) throw missing;
     return `Turn ${outcome.turn}: your message is committed. Show the model ${outcome.logPath}, then add its answer: \`teddy ${verb} --from <file>\`.`;
@@ -311,37 +304,28 @@ function describeAnswer(
   return `Turn ${turn}: a plan with ${actions} ${actions === 1 ? 'action' : 'actions'}.${invalid}`;
 }
 
-async function execute(
-  project: Project,
-  selector: string,
-  request: Extract<ActRequest, { kind: 'run' }>,
-  performing: Performing,
-): Promise<string> {
-  const { emit, signal, onBegun } = performing;
+async function execute(acting: Acting, request: RequestTo<'run'>): Promise<string> {
+  const { project, selector, emit, signal, onBegun } = acting;
   const requireSame = requireShown(project, request.plan);
-  const onStart: ExecuteRequest['onStart'] = (started) => {
-    requireSame(started);
-    emit('asked', { turn: started.turn, title: `Turn ${started.turn}: ${started.plan.plan.title}` });
-    onBegun();
-  };
   const { report } = await executePlan(project, {
     selector,
     only: request.actions ?? undefined,
-    approver: pageApprover(performing),
-    memos: { kind: 'ask', ask: (changes) => askMemos(performing, changes) },
+    approver: pageApprover(acting),
+    memos: { kind: 'ask', ask: (changes) => askMemos(acting, changes) },
     signal,
-    onStart,
+    onStart(started) {
+      requireSame(started);
+      emit('asked', { turn: started.turn, title: `Turn ${started.turn}: ${started.plan.plan.title}` });
+      onBegun();
+    },
   });
   const { status, error } = report.run_summary;
   return `Turn ${report.turn}: ${status}${error === null ? '' : `, ${error}`}`;
 }
 
 /** Approves or rejects the plan, whether it follows teddy's grammar or is another agent's. */
-async function judge(
-  project: Project,
-  selector: string,
-  { kind, plan: sha256, message: text, comments = [] }: Extract<ActRequest, { kind: 'approve' | 'reject' }>,
-): Promise<string> {
+async function judge({ project, selector }: Acting, request: RequestTo<'approve' | 'reject'>): Promise<string> {
+  const { kind, plan: sha256, message: text, comments } = request;
   const word = kind === 'approve' ? 'approved' : 'rejected';
   const { verdict, plan } = await giveVerdict(project, { selector, verdict: word, text, comments, sha256 });
   const rest = kind === 'reject' && !plan.isForeign ? '; none of its actions ran' : '';
@@ -353,10 +337,8 @@ function requireShown(project: Project, sha256: string): NonNullable<ExecuteRequ
   return ({ line, turn }) => {
     const plan = line.state.latest?.plan ?? null;
     if (plan !== null && project.hash(plan) === sha256) return;
-    throw new TeddyError(
-      'PLAN_REPLACED',
-      `The plan of turn ${turn}, which is now pending, is not the one that the page showed.`,
-    );
+    const which = `The plan of turn ${turn}, which is now pending,`;
+    throw new TeddyError('PLAN_REPLACED', `${which} is not the one that the page showed.`);
   };
 }
 
@@ -384,7 +366,7 @@ function pageApprover({ emit, ask }: Performing): Approver {
 async function askMemos({ ask }: Performing, changes: MemoChange[]): Promise<boolean> {
   const text = changes.map(({ kind, fact }) => `${kind === 'add' ? '[+]' : '[-]'} ${fact}`).join('\n');
   const title = 'The plan proposes to change the memos. Approve these updates?';
-  return toDecision(await ask({ kind: 'confirm', title, text }), 'The plan is still pending.');
+  return toDecision(await ask({ kind: 'confirm', title, text }));
 }
 
 /** Throws INTERRUPTED when nobody answers, as `askMemos` does. */
@@ -392,22 +374,18 @@ async function askForeign({ ask }: Performing, texts: SteeringText[]): Promise<b
   const text = texts.map((one) => `${one.name}\n\n${one.text}`).join('\n\n');
   const title =
     'These texts decide what the model is told and shown. They came from somebody else, and you have not accepted them yet. Use them?';
-  return toDecision(
-    await ask({ kind: 'confirm', title, text }),
-    'Send your message again; `teddy global trust --dry-run` shows the texts too.',
-  );
+  return toDecision(await ask({ kind: 'confirm', title, text }));
 }
 
-function toDecision(answer: string | null, hint: string): boolean {
+function toDecision(answer: string | null): boolean {
   if (answer !== null) return answer === 'yes';
-  throw new TeddyError('INTERRUPTED', 'Interrupted before a decision was made.', hint);
+  throw new TeddyError('INTERRUPTED', 'Interrupted before a decision was made.');
 }
 
 /** Reveals nothing about a defect to the page; the server's log has the details. */
 function toFailureData(error: unknown): object {
   if (!(error instanceof TeddyError)) return { code: 'DEFECT', message: 'An internal error occurred.' };
-  const { code } = error;
-  return { code, ...toPageWords(error) };
+  return { code: error.code, ...toPageWords(error) };
 }
 
 function toVisibleData(data: object): object {

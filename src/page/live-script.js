@@ -348,14 +348,16 @@
 
   const send = async () => {
     const message = part('message');
-    const { value: kind, dataset } = choice();
+    const kind = choice().value;
+    const isAlone = kind === 'run' || kind === 'again';
     const isVerdict = kind === 'approve' || kind === 'reject';
     const onLines = comments.filter(({ turn, line }) => isVerdict && turn === bar().turn && line > 0);
     const others = comments.filter((comment) => !onLines.includes(comment));
     const text = [message.value.trim(), ...others.map((one) => `${one.quote} ${one.text}`)]
       .filter(Boolean)
       .join('\n\n');
-    const refusal = text || onLines[0] ? dataset.alone : dataset.needs;
+    const isSaid = text || onLines[0];
+    const refusal = isSaid ? isAlone && words.alone : !isAlone && kind !== 'approve' && words.needed;
     if (refusal) return message.focus(showError({ message: refusal }));
     const ticked = boxes().flatMap((box) => (box.checked ? Number(box.value) : []));
     const body = {

@@ -39,6 +39,8 @@ const words = {
   reopen: `teddy was stopped, or no longer recognizes this browser. Open its link again: ${start}`,
   gone: `teddy is not responding. It may have been stopped. Start it again: ${start}`,
   stale: 'Part of the page could not be updated. Reload it.',
+  needed: 'Write a few words first: this act sends them, and their reader depends on them.',
+  alone: 'This act sends no words. Empty the box and remove the comments, or choose another act.',
   cut: '[earlier output is not shown here; see the report]\n',
 };
 
@@ -128,120 +130,78 @@ function isHandedIn(turn: PageTurn): boolean {
 
 /** Renders the bar with everything that the user can do now. */
 export function renderControls(page: SessionPage, live: LiveOptions): Html {
-  const waiting = live.maySay === true ? findWaiting(page, live) : null;
   const last = lastTurn(page);
+  const waiting = live.maySay === true ? findWaiting(page, live) : null;
+  const bar = live.maySay === true ? renderBar(waiting, last, live) : renderReason(live.maySay);
+  return html`<div id="live-controls" data-turn="${last?.turn ?? ''}" data-plan="${waiting?.plan.sha256 ?? ''}">
+    ${bar}
+  </div>`;
+}
+
+function renderBar(waiting: Waiting | null, last: PageTurn | undefined, live: LiveOptions): Html {
   const decisions = waiting === null ? [] : listDecisions(waiting, live);
   const choices = decisions.length === 0 ? listQuestions(last) : decisions;
-  const actions = choices.some(({ act }) => act === 'run') ? (waiting?.plan.parsed?.plan.actions ?? []) : [];
-  const form = html`<form id="live-bar">
-    ${waiting === null ? null : html`<strong>The plan of turn <a href="#t${waiting.turn.turn}">${waiting.turn.turn}</a> is waiting for you</strong>`}
-    ${waiting === null ? null : listReasons(waiting, live).map(renderReason)}
+  const actions = choices[0]?.[0] === 'run' ? (waiting?.plan.parsed?.plan.actions ?? []) : [];
+  const name = waiting?.turn.turn ?? null;
+  const reason = waiting && findReason(waiting, live);
+  return html`<form id="live-bar">
+    ${name && html`<strong>The plan of turn <a href="#t${name}">${name}</a> is waiting for you</strong>`}
+    ${reason && renderReason(reason)}
     <fieldset ${choices.length === 1 && html` hidden`}>
       <legend class="hidden">What do you want to do?</legend>
       ${choices.map(renderChoice)}
     </fieldset>
     ${actions.length > 1 && renderTicks(actions)}
     <ul id="live-comments"></ul>
-    <label for="live-message"
-      >${waiting === null ? 'What do you want?' : 'Your words. Click a line above to comment on it.'}</label
-    >
+    <label for="live-message">${name ? 'Your words. Click a line to comment on it.' : 'What do you want?'}</label>
     <div>
-      <textarea id="live-message" rows="${waiting === null ? 4 : 2}">
-${waiting === null ? '' : describeProblems(waiting)}</textarea>
-      <button type="submit" id="live-send">${choices[0]?.name ?? ''}</button>
+      <textarea id="live-message" rows="${name ? 2 : 4}">${waiting && describeProblems(waiting)}</textarea>
+      <button type="submit" id="live-send">${choices[0]?.[1] ?? ''}</button>
     </div>
   </form>`;
-  return html`<div id="live-controls" data-turn="${last?.turn ?? ''}" data-plan="${waiting?.plan.sha256 ?? ''}">
-    ${live.maySay === true ? form : renderReason(live.maySay)}
-  </div>`;
 }
 
-interface Choice {
-  act: 'run' | 'approve' | 'instead' | 'reject' | 'ask' | 'say' | 'again';
-  name: string;
-  /** The act, and what happens next, in one line. */
-  does: string;
-  /** Why the act cannot be sent without words. */
-  needs?: string;
-  /** Why the act cannot be sent with words. */
-  alone?: string;
-}
+/** An act, its name, and in one line what it does and what happens next. */
+type Choice = [act: string, name: string, does: string];
 
 function listQuestions(last: PageTurn | undefined): Choice[] {
-  const say: Choice = {
-    act: 'say',
-    name: 'Ask for a plan',
-    does: 'Starts a turn: the model answers with a plan.',
-    needs: 'Write what you want first.',
-  };
-  const again: Choice = {
-    act: 'again',
-    name: `Ask again about turn ${last?.turn ?? ''}`,
-    does: 'Sends the message that has no answer yet.',
-    alone: 'This sends the earlier message as it is. Choose “Ask for a plan” to send your words.',
-  };
-  return last?.status === 'open' && last.plan?.isForeign !== true ? [again, say] : [say];
+  const say: Choice = ['say', 'Ask for a plan', 'Starts a turn: the model reads your words and answers with a plan.'];
+  if (last?.status !== 'open' || last.plan?.isForeign === true) return [say];
+  return [['again', `Ask again about turn ${last.turn}`, 'Sends the message that has no answer yet.'], say];
 }
 
 function listDecisions({ turn, plan, problems }: Waiting, { mayAct }: LiveOptions): Choice[] {
-  const { parsed, isExact, isForeign } = plan;
-  const count = parsed?.plan.actions.length ?? 0;
-  const agent = turn.agent ?? 'the agent';
+  const { parsed, isExact } = plan;
   const isInvalid = problems.length > 0;
-  const mayRun = isExact && parsed !== null && !isInvalid && mayAct === true;
-  const run: Choice = {
-    act: 'run',
-    name: `Run ${countOf(count, 'action')}`,
-    does: `Runs the ${count > 1 ? 'ticked actions' : 'plan'} in your work tree and commits the report.`,
-    alone: 'Run sends no words. Empty the box and remove the comments, or choose another act.',
-  };
-  const approve: Choice = {
-    act: 'approve',
-    name: 'Approve',
-    does: isForeign
-      ? `Records your approval, and ${agent} goes on.`
-      : 'Records your approval of this plan; it runs later.',
-  };
-  const instead: Choice = {
-    act: 'instead',
-    name: isInvalid ? 'Ask for a new plan' : 'No, differently',
-    does: 'Closes this plan; the model reads your words and writes another one.',
-    needs: 'Write what should be different first: the model reads it before it plans again.',
-  };
-  const reject: Choice = {
-    act: 'reject',
-    name: 'Reject',
-    does: isForeign
-      ? `Sends your reason to ${agent}, which plans again.`
-      : 'Closes this plan with your reason; nothing runs.',
-    needs: 'Write why not first: the next plan depends on it.',
-  };
-  const ask: Choice = {
-    act: 'ask',
-    name: 'Ask about it',
-    does: 'Sends your question; the model answers, and the plan keeps waiting.',
-    needs: 'Write your question first.',
-  };
-  return [
-    ...(mayRun && !isForeign ? [run] : []),
-    ...(isExact && !isInvalid && lastWord(turn) !== 'approved' ? [approve] : []),
-    ...(isForeign ? [] : [instead]),
-    ...(isExact || !isForeign ? [reject] : []),
-    ...(isForeign ? [] : [ask]),
+  const isOpen = isExact && !isInvalid && lastWord(turn) !== 'approved';
+  if (plan.isForeign) {
+    const agent = turn.agent ?? 'the agent';
+    const approve: Choice = ['approve', 'Approve', `Records your approval, and ${agent} goes on.`];
+    return isOpen ? [approve, ['reject', 'Reject', `Sends your reason to ${agent}, which plans again.`]] : [];
+  }
+  const count = countOf(parsed?.plan.actions.length ?? 0, 'action');
+  const run: Choice = ['run', `Run ${count}`, 'Runs the ticked actions in your work tree and commits the report.'];
+  const instead = isInvalid ? 'Ask for a new plan' : 'No, differently';
+  const choices: (Choice | false)[] = [
+    isExact && parsed !== null && !isInvalid && mayAct === true && run,
+    isOpen && ['approve', 'Approve', 'Records your approval of this plan; it runs later.'],
+    ['instead', instead, 'Closes this plan; the model reads your words and writes another one.'],
+    ['reject', 'Reject', 'Closes this plan with your reason; nothing runs.'],
+    ['ask', 'Ask about it', 'Sends your question; the model answers, and the plan keeps waiting.'],
   ];
+  return choices.filter((choice) => choice !== false);
 }
 
-/** Returns a sentence for each thing that the user cannot do, because the bar does not offer it. */
-function listReasons({ turn, plan, problems }: Waiting, { mayAct, problems: here }: LiveOptions): string[] {
-  const [problem] = problems;
-  const isHere = here !== null && !isInvalid(turn);
-  if (!plan.isExact || (plan.parsed === null && !plan.isForeign))
-    return [
-      `The page does not show the whole plan, so you cannot ${plan.isForeign ? 'judge' : 'approve or run'} it here. Run \`teddy ${plan.isForeign ? `show ${turn.turn}` : 'execute'}\`.`,
-    ];
-  if (problem !== undefined)
-    return [`It would not run${isHere ? ' on the files in your work tree' : ''}: ${problem.message}`];
-  return plan.isForeign || mayAct === true ? [] : [mayAct];
+/** Explains why the bar offers less than usual; null when it does not. */
+function findReason({ turn, plan, problems: [problem] }: Waiting, { mayAct, problems }: LiveOptions): string | null {
+  const { isForeign, isExact, parsed } = plan;
+  if (!isExact || (parsed === null && !isForeign))
+    return isForeign
+      ? `The page does not show the whole plan, so you cannot judge it here. Run \`teddy show ${turn.turn}\`.`
+      : 'The page does not show the whole plan, so you cannot approve or run it here. Run `teddy execute`.';
+  if (problem === undefined) return isForeign || mayAct === true ? null : mayAct;
+  const isOnlyHere = problems !== null && !isInvalid(turn);
+  return `It would not run${isOnlyHere ? ' on the files in your work tree' : ''}: ${problem.message}`;
 }
 
 function describeProblems({ turn, problems }: Waiting): string {
@@ -250,10 +210,9 @@ function describeProblems({ turn, problems }: Waiting): string {
   return [`The plan of turn ${turn.turn} would not run. Write it again without these problems:`, ...lines].join('\n');
 }
 
-function renderChoice({ act, name, does, needs = '', alone = '' }: Choice, at: number): Html {
-  const checked = at === 0 ? html` checked` : null;
+function renderChoice([act, name, does]: Choice, at: number): Html {
   return html`<label
-    ><input type="radio" name="act" value="${act}" data-needs="${needs}" data-alone="${alone}" ${checked} />
+    ><input type="radio" name="act" value="${act}" ${at === 0 && html` checked`} />
     <span><kbd aria-hidden="true">${at + 1}</kbd> <b>${name}</b> <small>${does}</small></span></label
   >`;
 }

@@ -63,6 +63,8 @@ export interface TestServerOptions {
   patience?: Partial<Patience>;
   streamLimits?: Partial<StreamLimits>;
   project?: MemoryProject;
+  /** Any free one, if not given. */
+  port?: number;
 }
 
 export async function openTestServer(options: TestServerOptions = {}): Promise<TestServer> {
@@ -87,7 +89,7 @@ export async function openTestServer(options: TestServerOptions = {}): Promise<T
     clock: project.clock,
     report: { request: (line) => void lines.push(line), failure: (error) => void failures.push(error) },
     version: '1.2.3',
-    port: 0,
+    port: options.port ?? 0,
     pid: 4711,
     patience: { ...usualPatience, ...options.patience },
     streamLimits: { ...usualStreamLimits, ...options.streamLimits },
