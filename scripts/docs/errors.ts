@@ -66,8 +66,8 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'Restore the file from its own commit. `teddy verify` names what is wrong.',
   ],
   VALIDATION_FAILED: [
-    "A file's content failed its checks, or a server sent something that teddy cannot use.",
-    'Fix the problems and send the content again, or write it anyway with `--force`.',
+    "A plan cannot run, a file's content failed its checks, or a server sent something that teddy cannot use.",
+    'Ask for a new plan; fix the problems and send the content again, or write it anyway with `--force`.',
   ],
   ACTION_FAILED: ['An action or a tool failed.', 'The message says why. Fix the cause and try again.'],
   MASKING_FAILED: [
