@@ -88,19 +88,15 @@ function renderAction(turn: PageTurn, { index, action, log }: ActionOfTurn): Htm
   </li>`;
 }
 
-/** Shows the problem beside the lines of the file that are most like its FIND. */
+/** Shows the problem above the lines of the file that are most like its FIND. */
 export function renderProblem({ line, column, message, hint, near }: Problem & Partial<PageProblem>): Html {
-  const numbered = near?.text.text
-    .split('\n')
-    .map((text, at) => `${String(near.firstLine + at).padStart(4)}  ${text}\n`);
+  const lines = near?.text.text.split('\n').map((text, at) => `${String(near.firstLine + at).padStart(4)}  ${text}\n`);
   return html`<p class="problem">Line ${line}, column ${column}: ${message}${hint === undefined ? '' : ` (${hint})`}</p>
     ${
-      numbered === undefined
+      lines === undefined
         ? null
-        : html`<figure>
-            <figcaption>The file there</figcaption>
-            ${pre(numbered.join(''))}
-          </figure>`
+        : html`<p class="label">The file there</p>
+            ${pre(lines.join(''))}`
     }`;
 }
 

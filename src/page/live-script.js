@@ -17,9 +17,8 @@
 
   const showError = (error) => {
     part('error').hidden = !error;
-    if (!error) return;
-    const { message, hint, code } = error;
-    part('error').replaceChildren([message, hint].filter(Boolean).join('\n'), ' ', make('small', {}, code ?? ''));
+    const { message, hint, code = '' } = error ?? {};
+    part('error').replaceChildren([message, hint].filter(Boolean).join('\n'), ' ', make('small', {}, code));
   };
 
   const post = async (path, body) => {
@@ -111,51 +110,45 @@
   const toComment = (pre, line) => {
     const { turn } = pre.closest('.turn')?.dataset ?? {};
     const path = pre.closest('.file')?.querySelector('.path').textContent;
-    if (!path) {
-      const place = `line ${line.now}${turn === bar().turn ? '' : ` of the plan of turn ${turn}`}`;
-      return { turn, place, quote: `> ${line.text}\n`, line: line.now };
-    }
-    const place = `${path}:${line.now || line.old}`;
     const action = pre.closest('[data-line]');
-    return { turn, path, place, quote: `\`${place}\`:`, line: action ? findPlanLine(action, line) : 0 };
+    const where = turn === bar().turn ? '' : ` of the plan of turn ${turn}`;
+    const place = path ? `${path}:${line.now || line.old}` : `line ${line.now}${where}`;
+    const quote = path ? `\`${place}\`:` : `> ${line.text}\n`;
+    return { turn, path, place, quote, line: path ? action && findPlanLine(action, line) : line.now };
   };
-  const showComments = () =>
-    part('comments')?.replaceChildren(
-      ...comments.map((comment, at) => {
-        const onclick = () => showComments(comments.splice(at, 1));
-        const remove = make(
-          'button',
-          { type: 'button', ariaLabel: `Remove the comment on ${comment.place}`, onclick },
-          '×',
-        );
-        return make('li', {}, `${comment.place}: ${comment.text} `, remove);
-      }),
-    );
+  const showComments = () => {
+    const items = comments.map(({ place, text }, at) => {
+      const onclick = () => showComments(comments.splice(at, 1));
+      const name = { type: 'button', ariaLabel: `Remove the comment on ${place}` };
+      return make('li', {}, `${place}: ${text} `, make('button', { ...name, onclick }, '×'));
+    });
+    part('comments')?.replaceChildren(...items);
+  };
 
   const note = part('note');
   const [about, own] = note.children;
-  let place = {};
+  let open = {};
   const moveNote = (by) => {
-    const { lines, pre } = place;
-    let at = place.at + by;
-    while (lines[at] && lines[at].text === undefined) at += by || 1;
-    if (!lines[at]) return;
-    place.at = at;
-    place.comment = toComment(pre, lines[at]);
-    about.replaceChildren(make('b', {}, place.comment.place), ' ', make('code', {}, lines[at].text));
+    let at = open.at + by;
+    while (open.lines[at] && open.lines[at].text === undefined) at += by || 1;
+    if (!open.lines[at]) return;
+    open = { ...open, at, comment: toComment(open.pre, open.lines[at]) };
+    about.replaceChildren(make('b', {}, open.comment.place), ' ', make('code', {}, open.lines[at].text));
   };
   const openNote = (pre, at, top) => {
-    place = { pre, at, lines: readLines(pre) };
+    open = { pre, at, lines: readLines(pre) };
     moveNote(0);
-    if (!place.comment) return;
+    if (!open.comment) return;
     own.value = '';
     note.showModal();
-    note.style.top = `${Math.max(8, Math.min(top, innerHeight - note.offsetHeight - 8))}px`;
+    note.style.top = `${Math.min(top, innerHeight - 200)}px`;
   };
-  note.addEventListener('click', ({ target: { value } }) => {
-    if (value === 'up' || value === 'down') moveNote(value === 'up' ? -1 : 1);
-    if (value === 'add' && own.value.trim()) comments.push({ ...place.comment, text: own.value.trim() });
+  note.addEventListener('click', ({ target: { value, type } }) => {
+    const text = own.value.trim();
+    if (type !== 'button') return;
+    if (value === 'add' && text) comments.push({ ...open.comment, text });
     if (value === 'add' || value === 'cancel') showComments(note.close());
+    else moveNote(value === 'up' ? -1 : 1);
   });
   const commentable = '.file pre.diff, .view.source pre';
   byId('stream').addEventListener('click', ({ target, clientY }) => {
@@ -356,10 +349,14 @@
     const text = [message.value.trim(), ...others.map((one) => `${one.quote} ${one.text}`)]
       .filter(Boolean)
       .join('\n\n');
-    const isSaid = text || onLines[0];
-    const refusal = isSaid ? isAlone && words.alone : !isAlone && kind !== 'approve' && words.needed;
-    if (refusal) return message.focus(showError({ message: refusal }));
     const ticked = boxes().flatMap((box) => (box.checked ? Number(box.value) : []));
+    const refusal =
+      text || onLines[0]
+        ? isAlone && words.alone
+        : kind === 'run'
+          ? boxes()[0] && !ticked[0] && words.none
+          : !isAlone && kind !== 'approve' && words.needed;
+    if (refusal) return message.focus(showError({ message: refusal }));
     const body = {
       kind: kind === 'again' ? 'say' : kind,
       plan: bar().plan || undefined,

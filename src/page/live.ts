@@ -41,6 +41,7 @@ const words = {
   stale: 'Part of the page could not be updated. Reload it.',
   needed: 'Write a few words first: this act sends them, and their reader depends on them.',
   alone: 'This act sends no words. Empty the box and remove the comments, or choose another act.',
+  none: 'Tick at least one action. To run none of them, choose Reject.',
   cut: '[earlier output is not shown here; see the report]\n',
 };
 
@@ -67,7 +68,7 @@ const noteDialog = html`<dialog id="live-note" aria-label="Comment on a line">
 
 /** The script finds the turns as `<article class="turn" id="t02" data-turn="02">` in `#stream`. */
 export function renderLive(page: SessionPage, live: LiveOptions): LiveParts {
-  const controls = html`<a id="live-jump" href="#live">Continue</a>
+  const controls = html`<a id="live-jump" class="pill wait" href="#live">Continue</a>
     <section
       id="live"
       aria-label="Continue"
@@ -89,7 +90,7 @@ export function renderLive(page: SessionPage, live: LiveOptions): LiveParts {
         <pre id="live-text" tabindex="0" role="log" aria-label="The text received so far" hidden></pre>
         ${questionForm}
       </div>
-      <p id="live-error" role="alert" hidden></p>
+      <p id="live-error" class="problem" role="alert" hidden></p>
       ${renderControls(page, live)}
     </section>
     ${noteDialog} ${liveScript}`;
@@ -231,5 +232,5 @@ function renderTicks(actions: readonly Action[]): Html {
 }
 
 function renderReason(reason: string): Html {
-  return html`<p class="live-warning">${reason}</p>`;
+  return html`<p class="reason">${reason}</p>`;
 }

@@ -323,9 +323,8 @@ async function toPlan(
   return { source, sha256, isExact, commit, parsed, isForeign, preview: null };
 }
 
-/** The lines to show before and after the place that is most like a FIND, and the most lines to show in all. */
-const linesAround = 2;
-const maxNearLines = 40;
+/** How many lines to show before and after the place that is most like a FIND, and how many at most. */
+const [linesAround, maxNearLines] = [2, 40];
 
 /** Runs the plan virtually on the files in the line's last commit, which are the same in every clone. */
 async function previewPlan(
@@ -335,22 +334,21 @@ async function previewPlan(
 ): Promise<PagePreview> {
   const parsed = parsePlan(read.plan ?? '');
   const inspect = inspectTree(store, tip);
-  const { effects, problems } = await runVirtually(parsed, { inspect, mask: (text) => maskString(masker, text) });
+  const mask = (text: string) => maskString(masker, text);
+  const { effects, problems } = await runVirtually(parsed, { inspect, mask });
   const writes = effects.filter((effect) => effect.kind === 'write');
   const files = await inOrder(writes, (effect) => page.preview(effect, command));
-  const findNear = async ({ line, column, action: index }: Problem): Promise<PageProblem['near']> => {
+  const findNear = async ({ line, action: index }: Problem): Promise<PageProblem['near']> => {
     const action = parsed.plan.actions.find((one) => one.index === index);
-    const pair =
-      action?.type === 'EDIT' ? action.pairs.find((one) => one.line === line && one.column === column) : null;
-    if (action?.type !== 'EDIT' || pair?.find == null) return null;
-    const earlier = writes.findLast((write) => write.path === action.path && write.action < action.index);
+    if (action?.type !== 'EDIT') return null;
     const found = await inspect(action.path);
-    const bytes = earlier?.after ?? (found.kind === 'file' ? found.bytes : new Uint8Array());
-    const text = await maskString(masker, decodeText(bytes) ?? '');
-    const region = findClosest(text, pair.find);
-    if (region === null) return null;
-    const firstLine = Math.max(region.firstLine - linesAround, 1);
-    const end = Math.min(region.lastLine + linesAround, firstLine + maxNearLines - 1);
+    const earlier = writes.findLast((write) => write.path === action.path && write.action < action.index);
+    const bytes = earlier?.after ?? (found.kind === 'file' ? found.bytes : null);
+    const text = await mask((bytes && decodeText(bytes)) ?? '');
+    const closest = findClosest(text, action.pairs.find((pair) => pair.line === line)?.find ?? '');
+    if (closest === null) return null;
+    const firstLine = Math.max(closest.firstLine - linesAround, 1);
+    const end = Math.min(closest.lastLine + linesAround, firstLine + maxNearLines - 1);
     return {
       firstLine,
       text: await page.cut(
@@ -364,10 +362,8 @@ async function previewPlan(
   };
   const nears = await inOrder(problems, findNear);
   const masked = await maskProblems(masker, problems);
-  return {
-    files: files.filter((file) => file !== null),
-    problems: masked.map((problem, at) => ({ ...problem, near: nears[at] ?? null })),
-  };
+  const toProblem = (problem: Problem, at: number) => ({ ...problem, near: nears[at] ?? null });
+  return { files: files.filter((file) => file !== null), problems: masked.map(toProblem) };
 }
 
 async function toVerdicts(project: Project, { session, walked }: TurnTarget, cut: Cut): Promise<PageVerdict[]> {

@@ -1,0 +1,162 @@
+/** The bar of the live page, against a server in memory: what it offers, what keys do, and how it survives. */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { BrowserContext, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
+import { hasChromium, openChromium, type OpenedPage, type TestBrowser } from '../support/chromium.ts';
+import { given } from '../support/given.ts';
+import { openTestServer, type TestServer } from '../support/http-server.ts';
+import { slowTest } from '../support/slow-test.ts';
+import { command, create, edit, line, planOf, say, session } from '../support/turns.ts';
+
+describe.runIf(hasChromium)('the bar', () => {
+  const path = `/sessions/${session}`;
+  const options = { streamLimits: { lookMs: 10 } };
+  let browser: TestBrowser;
+  let server: TestServer;
+
+  beforeAll(async () => void (browser = await openChromium()));
+  afterEach(() => server?.stop());
+  afterAll(() => browser?.close());
+
+  async function enter(context?: BrowserContext): Promise<OpenedPage> {
+    const { body } = await server.call('POST', '/api/page-links', { session: session });
+    const opened = context && (await context.newPage());
+    if (!opened) return browser.open(String(body['link']));
+    await opened.goto(String(body['link']));
+    return { page: opened, faults: () => [] };
+  }
+
+  const chosen = (page: Page) => page.locator('[name=act]:checked').getAttribute('value');
+
+  slowTest('is chosen from by keys, which send nothing; Ctrl+Enter sends what is chosen', async () => {
+    const project = await given.plannedTurn([create('a.txt')]);
+    server = await openTestServer({ ...options, project });
+    const { page, faults } = await enter();
+    await page.getByText('Connected.').waitFor();
+    await page.waitForTimeout(600);
+    const before = await project.tipOf(line);
+    const acts = [];
+    for (const key of ['1', '2', '3', '4', '5', '6']) {
+      await page.keyboard.press(key);
+      acts.push(await chosen(page));
+    }
+    expect(acts).toEqual(['run', 'approve', 'instead', 'reject', 'ask', 'ask']);
+    await page.keyboard.press('4');
+    expect(await page.locator('#live-send').textContent()).toBe('Reject');
+    await page.keyboard.press('Control+Enter');
+    expect(await page.getByRole('alert').textContent()).toContain('Write a few words first');
+    // In a field, a digit is a digit, and only the bar's own box sends.
+    await page.keyboard.type('12');
+    expect([await page.getByLabel(/^Your words/).inputValue(), await chosen(page)]).toEqual(['12', 'reject']);
+    await page.getByRole('searchbox').press('Control+Enter');
+    await page.getByRole('radio', { name: 'Reject' }).press('Enter');
+    await page.keyboard.press('1');
+    expect([await chosen(page), await project.tipOf(line)]).toEqual(['reject', before]);
+    await page.getByRole('radio', { name: 'Run 1 action' }).check({ force: true });
+    await page.locator('#live-send').click();
+    expect(await page.getByRole('alert').textContent()).toContain('This act sends no words');
+    await page.getByRole('radio', { name: 'Reject' }).check({ force: true });
+    await page.getByLabel(/^Your words/).press('Control+Enter');
+    await page.getByText('Turn 01: rejected').waitFor();
+    expect(await page.getByLabel('What do you want?').inputValue()).toBe('');
+    expect(faults()).toEqual([]);
+  });
+
+  slowTest('ignores keys for half a second after the page has changed by itself', async () => {
+    const project = await given.session();
+    server = await openTestServer({ ...options, project });
+    const { page } = await enter();
+    await page.getByText('Connected.').waitFor();
+    await page.evaluate(`void (globalThis.pressed = new Promise((resolve) => {
+      const press = () => {
+        document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '4', bubbles: true }));
+        return document.querySelector('[name=act]:checked').value;
+      };
+      new MutationObserver(() => {
+        if (document.querySelector('[name=act]:checked').value !== 'run') return;
+        const soon = press();
+        setTimeout(() => resolve([soon, press()]), 600);
+      }).observe(document.getElementById('live'), { childList: true });
+    }))`);
+    await say(project, 'Do it', planOf([create('a.txt')]));
+    expect(await page.evaluate('globalThis.pressed')).toEqual(['run', 'reject']);
+  });
+
+  slowTest('hides nothing, and has no accessibility fault, whatever waits', async () => {
+    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    const plans = [[create('a.txt'), command('ls')], [edit('README.md', 'no such line', 'x')], []];
+    for (const actions of plans) {
+      const project = actions.length === 0 ? await given.session() : await given.plannedTurn(actions);
+      server = await openTestServer({ ...options, project });
+      const { page } = await enter();
+      await page.getByText('Connected.').waitFor();
+      for (const [width, colorScheme] of [
+        [1280, 'light'],
+        [390, 'dark'],
+      ] as const) {
+        await page.setViewportSize({ width, height: 844 });
+        await page.emulateMedia({ colorScheme });
+        await page.evaluate(axe);
+        const faults = `axe.run(document).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))`;
+        expect(await page.evaluate(faults)).toEqual([]);
+        const fits = `(() => {
+          scrollTo(0, 1e6);
+          const [bar, above] = ['#live', '#live-jump'].map((one) => document.querySelector(one));
+          const { top, height } = bar.getBoundingClientRect();
+          const { bottom } = above.previousElementSibling.getBoundingClientRect();
+          return height <= innerHeight / 2 && bottom <= top && document.documentElement.scrollWidth <= innerWidth;
+        })()`;
+        await expect.poll(() => page.evaluate(fits), { timeout: 3000 }).toBe(true);
+      }
+      await page.context().close();
+      await server.stop();
+    }
+  });
+
+  slowTest('stops what another window has started, and both windows say so', async () => {
+    const project = await given.plannedTurn([command('sleep'), create('b.txt')]);
+    project.command.run = (_script, signal, onOutput) =>
+      new Promise((resolve) => {
+        onOutput?.('stdout', 'working\n');
+        signal.addEventListener('abort', () => resolve({ ended: 'aborted' } as never));
+      });
+    server = await openTestServer({ ...options, project });
+    const { page } = await enter();
+    const { page: second } = await enter(page.context());
+    await page.getByRole('button', { name: 'Run 2 actions' }).click();
+    await expect.poll(() => second.locator('#live-text').textContent()).toBe('working\n');
+    // Both show it wherever they have scrolled.
+    await second.evaluate('scrollTo(0, 0)');
+    expect((await second.getByRole('button', { name: 'Stop' }).boundingBox())?.y).toBeLessThan(720);
+    await second.getByRole('button', { name: 'Stop' }).click();
+    for (const one of [page, second]) {
+      await one.getByText('Turn 01: ABORTED').waitFor();
+      await one.getByLabel('What do you want?').waitFor();
+    }
+    expect(await project.read('b.txt')).toBeNull();
+  });
+
+  slowTest('goes on after a night: another server, another cookie, and the words still there', async () => {
+    const project = await given.session();
+    server = await openTestServer({ ...options, project });
+    const { port } = server;
+    const { page } = await enter();
+    await page.getByText('Connected.').waitFor();
+    await page.getByLabel('What do you want?').fill('Half a thought');
+    await server.stop();
+    await page.getByText('No connection to teddy').waitFor();
+    await page.getByRole('button', { name: 'Ask for a plan' }).click();
+    expect(await page.getByRole('alert').textContent()).toMatch(/start it again.*teddy view.*SERVER_UNREACHABLE/i);
+    await say(project, 'Meanwhile, elsewhere', planOf([create('a.txt')]));
+    server = await openTestServer({ ...options, project, port });
+    await page.getByText('no longer recognizes this browser').waitFor();
+    await page.getByRole('button', { name: 'Ask for a plan' }).click();
+    await expect.poll(() => page.getByRole('alert').textContent()).toMatch(/Open its link again.*teddy view/);
+    await enter(page.context());
+    await page.locator('#t01').getByText('Meanwhile, elsewhere').first().waitFor();
+    await page.getByRole('radio', { name: 'Run 1 action' }).waitFor({ state: 'attached' });
+    expect(await page.getByLabel(/^Your words/).inputValue()).toBe('Half a thought');
+    expect(page.url()).toContain(path);
+  });
+});
