@@ -349,7 +349,10 @@ describe('an act from a page', () => {
       ['ask', { plan, message: 'why?' }],
     ] as const) {
       const answer = await act(path, body);
-      expect(answer).toMatchObject({ status: 409, body: { code: 'PLAN_REPLACED', hint: expect.any(String) } });
+      expect(answer).toMatchObject({
+        status: 409,
+        body: { code: 'PLAN_REPLACED', hint: expect.stringMatching(/^Nothing was done\..* the page shows now/) },
+      });
     }
     expect(await project.tipOf(line)).toBe(before);
     expect(await project.read('a.txt')).toBeNull();
@@ -525,7 +528,10 @@ describe('an act from a page', () => {
       status: 202,
     });
     const refused = await act('say', { message: 'more' });
-    expect(refused).toMatchObject({ status: 409, body: { code: 'LOCKED' } });
+    expect(refused).toMatchObject({
+      status: 409,
+      body: { code: 'LOCKED', hint: expect.stringContaining('with Stop') },
+    });
     const late = await hear();
     await late.wait('output');
     expect(late.named('act')).toEqual([{ kind: 'run', title: 'Running ...' }]);
