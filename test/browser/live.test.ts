@@ -254,7 +254,7 @@ describe.runIf(hasChromium)('the live page', () => {
     await page.getByText('Turn 01: SUCCESS').waitFor();
     await page.getByLabel('What do you want?').waitFor();
     // The only script in the stream is our own.
-    expect(await page.locator('#stream script, #stream img, #stream style').count()).toBe(1);
+    expect(await page.locator('main script, main img, main style').count()).toBe(1);
     expect(faults()).toEqual([]);
   });
 });
