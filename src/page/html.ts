@@ -52,6 +52,8 @@ const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;
 function render(value: Value): string {
   if (value === null || value === false) return '';
   if (value instanceof Html) return value.markup;
+  // Most short texts need no escaping, and finding that out is quicker.
+  if (typeof value === 'string' && /^[\t\n !#-%'-;=?-~]{0,400}$/.test(value)) return value;
   // The value may be in an attribute, and every attribute is in double quotes.
   if (typeof value === 'string') return escapeText(value).replaceAll('"', '&quot;');
   return typeof value === 'number' ? String(value) : value.map(render).join('');

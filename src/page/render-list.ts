@@ -1,6 +1,5 @@
 /** The list of sessions that `teddy serve` shows, and the page for visitors without access. */
 import type { Hash } from '../ports/project.ts';
-import { describeState, nameEnd, type StateFacts } from '../session/lines/session-lines.ts';
 import { countOf, formatCost } from '../session/spending/describe-spending.ts';
 import { formatCount } from '../session/text/format-count.ts';
 import { groupBy } from '../session/text/group-by.ts';
@@ -10,29 +9,26 @@ import css from './list.css?raw';
 import script from './list-script.js?raw';
 import { pageStyle, toSource } from './render-page.ts';
 
-/** A session's row in the list. */
-interface ListedRow extends StateFacts {
+/** A session's row in the list; `SessionOverview` says what the fields promise. */
+interface ListedRow {
   session: string;
-  /** A branch, such as `teddy/20260124-add-login`. */
   line: string;
   turns: number;
-  /** Another branch of the session that contains the plan or the code to which the state refers. */
+  state: string;
+  /** The state in words. */
+  words: string;
+  /** The state, or how the last run ended. */
+  end: string;
+  awaitsVerdict: boolean;
   beside: { line: string; has: 'plan' | 'code' } | null;
-  /** The last step's title. */
   title: string;
-  /** The beginning of the first message; null before it. */
   asked: string | null;
-  /** ISO 8601. */
   updated: string;
   current: boolean;
   conversationBranches: readonly string[];
-  /** The other agent that owns the session; null for teddy's own sessions. */
   agent: string | null;
-  /** Null when unknown. */
   changed: readonly [files: number, added: number, removed: number] | null;
-  /** Null when nobody counted the spending. */
   spent: Spending | null;
-  /** Other people's plans that wait for this user's approval. */
   waiting: readonly { line: string; turn: string; from: string | null; show: string }[];
 }
 
@@ -53,17 +49,12 @@ export function renderList(
   const { query, state } = filter;
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const toDay = dayNamer(now);
-  const rows = sessions.map((one) => {
-    const waits = listWaits(one);
-    const states = [nameEnd(one), ...(waits.length > 0 ? ['waiting'] : [])];
-    const { session, line, asked, title, agent } = one;
-    const text = [session, line, describeState(one), ...states, asked, title, agent ?? 'teddy'].join(' ').toLowerCase();
-    const isShown = words.every((word) => text.includes(word)) && (state === '' || states.includes(state));
-    return { one, waits, day: toDay(one.updated), states: states.join(' '), text, isShown };
-  });
+  const rows = sessions.map((one) => toRow(one, toDay(one.updated)));
+  const isShown = ({ text, states }: Row) =>
+    words.every((word) => text.includes(word)) && (state === '' || states.includes(state));
+  const shown = new Set(rows.filter(isShown));
   const all = countOf(rows.length, 'session');
-  const shown = rows.filter(({ isShown }) => isShown).length;
-  const known = new Set([state, ...rows.flatMap(({ states }) => states.split(' '))]);
+  const known = new Set([state, ...rows.flatMap(({ states }) => states)]);
   known.delete('');
   const isWaiting = (row: Row | undefined) => row !== undefined && row.waits.length > 0;
   const days = groupBy(rows, (row) => (isWaiting(row) ? 'Waiting for you' : row.day));
@@ -81,14 +72,16 @@ export function renderList(
           </select></label
         >
         <button>Filter</button>
-        <span role="status" data-all="${all}">${shown < rows.length && `${formatCount(shown)} of `}${all}</span>
+        <span role="status" data-all="${all}"
+          >${shown.size < rows.length && `${formatCount(shown.size)} of `}${all}</span
+        >
       </form>
       ${sections.map(
         ([day, own]) =>
-          html`<section ${!own.some(({ isShown }) => isShown) && html`hidden`}>
+          html`<section ${!own.some((row) => shown.has(row)) && html`hidden`}>
             <h2>${day}</h2>
             <ul>
-              ${own.map(renderRow)}
+              ${own.map((row) => renderRow(row, shown.has(row)))}
             </ul>
           </section>`,
       )}
@@ -97,15 +90,15 @@ export function renderList(
   );
 }
 
-interface Row {
-  one: ListedRow;
-  day: string;
-  /** The reasons why it waits for the user; usually none. */
-  waits: Html[];
-  /** The words that the filter searches, and the states that it knows. */
-  text: string;
-  states: string;
-  isShown: boolean;
+type Row = ReturnType<typeof toRow>;
+
+/** Adds why the session waits for the user, and what the filter compares. */
+function toRow(one: ListedRow, day: string) {
+  const { session, line, words, end, asked, title, agent } = one;
+  const waits = listWaits(one);
+  const states = waits.length > 0 ? [end, 'waiting'] : [end];
+  const text = [session, line, words, ...states, asked, title, agent ?? 'teddy'].join(' ').toLowerCase();
+  return { one, day, waits, states, text };
 }
 
 function listWaits({ state, line, beside, agent, awaitsVerdict, waiting }: ListedRow): Html[] {
@@ -142,26 +135,24 @@ function dayNamer(now: Date): (iso: string) => string {
   };
 }
 
-function renderRow({ one, day, states, waits, text, isShown }: Row): Html {
+function renderRow({ one, day, states, waits, text }: Row, isShown: boolean): Html {
   const { session, line, title, asked, agent, beside, turns, changed, spent, updated, current } = one;
   const name = line === `teddy/${session}` ? session : line;
   const branches = one.conversationBranches.length;
-  const about = [
-    name === session ? session : `${session} on ${line}`,
-    agent ?? 'teddy',
-    ...(beside?.has === 'code' ? [`code on ${beside.line}`] : []),
-    ...(branches > 0 ? [`+${countOf(branches, 'branch', 'branches')}`] : []),
-  ];
+  const where = name === session ? session : `${session} on ${line}`;
   const at = new Date(updated);
   const time = [at.getHours(), at.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':');
-  return html`<li data-text="${text}" data-state="${states}" ${!isShown && html`hidden`}>
+  return html`<li data-text="${text}" data-state="${states.join(' ')}" ${!isShown && html`hidden`}>
     <div>
       <a href="/sessions/${encodeURIComponent(name)}" ${current && html`aria-current="true"`}
         >${asked || title || session}</a
       >
-      <small>${about.join(' · ')}</small>${waits}
+      <small
+        >${where} ·
+        ${agent ?? 'teddy'}${beside?.has === 'code' && html` · code on ${beside.line}`}${branches > 0 && html` · +${countOf(branches, 'branch', 'branches')}`}</small
+      >${waits}
     </div>
-    <span class="pill ${toTone(one)}">${describeState(one)}</span>
+    <span class="pill ${toTone(one)}">${one.words}</span>
     <span>${changed !== null && renderChanged(changed)}</span>
     <span>${countOf(turns, 'turn')}</span>
     <span>${spent !== null && renderCost(spent)}</span>
@@ -169,16 +160,10 @@ function renderRow({ one, day, states, waits, text, isShown }: Row): Html {
   </li>`;
 }
 
-const tones: Partial<Record<string, string>> = {
-  landed: 'good',
-  committed: 'good',
-  failed: 'bad',
-  aborted: 'warn',
-  skipped: 'warn',
-};
-
-function toTone(one: ListedRow): string {
-  return one.state === 'pending' || one.awaitsVerdict ? 'wait' : (tones[nameEnd(one)] ?? 'quiet');
+function toTone({ state, end, awaitsVerdict }: ListedRow): string {
+  if (state === 'pending' || awaitsVerdict) return 'wait';
+  if (end === 'landed' || end === 'committed') return 'good';
+  return end === 'failed' ? 'bad' : end === 'aborted' || end === 'skipped' ? 'warn' : 'quiet';
 }
 
 function renderChanged([files, added, removed]: NonNullable<ListedRow['changed']>): Html {

@@ -33,6 +33,7 @@ const rows = [
   listedRow('claude', {
     asked: 'Find out why the tests are slow',
     state: 'open',
+    words: 'plan awaits verdict',
     awaitsVerdict: true,
     agent: 'claude-code',
     updated: at(24, 15),
@@ -67,14 +68,15 @@ const rows = [
   listedRow('refused', {
     asked: 'Delete the old logs',
     state: 'failed',
-    last: 'report: ABORTED Delete',
+    words: 'aborted',
+    end: 'aborted',
     updated: at(23, 12),
     changed: [0, 0, 0],
   }),
   listedRow('codex', {
     asked: 'Write the docs of the API',
     state: 'committed',
-    committed: '1a2b3c4d5e',
+    words: 'committed as 1a2b3c4',
     agent: 'codex',
     updated: at(23, 10),
     changed: [4, 210, 3],
@@ -82,13 +84,13 @@ const rows = [
   listedRow('far', {
     asked: 'Try another parser',
     state: 'remote',
-    remotes: ['origin', 'backup'],
+    words: 'only on origin, backup',
     updated: at(22, 19),
   }),
   listedRow('noted', {
     asked: 'Sort by last use',
     state: 'landed',
-    byNote: 'abc',
+    words: 'landed, by note',
     line: 'feature/sort',
     updated: at(22, 14),
     changed: [2, 30, 12],

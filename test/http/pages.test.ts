@@ -189,7 +189,7 @@ describe('the pages', () => {
           `^default-src 'none'; style-src ${hash} ${hash}; script-src ${hash} ${hash}; connect-src 'self'; frame-ancestors 'none'; form-action ${form}; base-uri 'none'$`,
         ),
       );
-      // The page may run all that it carries.
+      // The page may use its own style sheets and scripts.
       for (const [, , own = ''] of text.matchAll(/<(style|script)>(.*?)<\/\1>/gs))
         expect(policy).toContain(`'sha256-${createHash('sha256').update(own).digest('base64')}'`);
     }

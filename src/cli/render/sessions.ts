@@ -1,8 +1,12 @@
 /** Renders the rows of `teddy list`: chooses, orders and sizes them. */
 import type { SessionId } from '../../names.ts';
-import { describeState, nameEnd } from '../../session/lines/session-lines.ts';
 import type { WaitingPlan } from '../../workflow/review/inbox.ts';
-import type { ListedSession, SessionWorkTree } from '../../workflow/review/list-sessions.ts';
+import {
+  describeState,
+  nameEnd,
+  type ListedSession,
+  type SessionWorkTree,
+} from '../../workflow/review/list-sessions.ts';
 import type { Style, Terminal } from '../terminal.ts';
 import { countOf } from '../../session/spending/describe-spending.ts';
 import { toVisible } from '../../session/text/visible-text.ts';

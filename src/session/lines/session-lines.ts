@@ -20,33 +20,6 @@ export const sessionStates = [
 ] as const;
 export type SessionState = (typeof sessionStates)[number];
 
-/** See `DescribedSession`. */
-export interface StateFacts {
-  state: SessionState;
-  last: string;
-  archived: boolean;
-  remotes: readonly string[];
-  awaitsVerdict: boolean;
-  committed: string | null;
-  byNote: string | null;
-}
-
-/** Names a session's state, in the words of `teddy list` and of the page of all sessions. */
-export function describeState(session: StateFacts): string {
-  const { state, archived, remotes, awaitsVerdict, committed, byNote } = session;
-  if (state === 'pending') return 'pending plan';
-  if (committed !== null) return `committed as ${committed.slice(0, 7)}`;
-  if (byNote !== null) return 'landed, by note';
-  if (state === 'open' && awaitsVerdict) return 'plan awaits verdict';
-  return archived || remotes.length === 0 ? nameEnd(session) : `only on ${remotes.join(', ')}`;
-}
-
-/** Uses the same words as the report and `teddy status`: a plan that somebody refused has not failed. */
-export function nameEnd({ state, last }: Pick<StateFacts, 'state' | 'last'>): string {
-  const end = state === 'failed' ? /^report: (ABORTED|SKIPPED) /.exec(last)?.[1] : undefined;
-  return end?.toLowerCase() ?? state;
-}
-
 export interface SessionLine {
   /** The name shown to the user, as git shortens it. */
   name: string;

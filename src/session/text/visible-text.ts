@@ -5,8 +5,6 @@
  * move the cursor, change colors or reorder text become visible and harmless.
  */
 export function toVisible(text: string): string {
-  // Most texts are, and the other expressions take long.
-  if (/^[\t\n -~]*$/.test(text)) return text;
   return text
     .replace(/\r\n/g, '\n')
     .replace(unseen, toSymbol)

@@ -9,7 +9,7 @@ import type { MainLine } from '../../session/lines/main-lines.ts';
 import { readStarts } from '../../session/lines/session-starts.ts';
 import { listCodeChanges } from './diff-files.ts';
 import { listWaiting, type WaitingPlan } from './inbox.ts';
-import { listNewest, sortNewest, type ListedSession } from './list-sessions.ts';
+import { describeState, listNewest, nameEnd, sortNewest, type ListedSession } from './list-sessions.ts';
 import { countFiles } from './turn.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import type { Cache } from '../../ports/git.ts';
@@ -64,14 +64,18 @@ interface LineFacts {
 interface SessionOverview extends ListedSession, LineFacts {
   /** Other people's plans in the session that wait for this user's approval. */
   waiting: WaitingPlan[];
+  /** The state in words. */
+  words: string;
+  /** The state, or how the last run ended. */
+  end: string;
 }
 
 /** Returns a function that reads the sessions, newest first. It reads the facts about lines only after a new commit. */
 export function overviewReader(project: Project): () => Promise<SessionOverview[]> {
   let last: { key: string; facts: Promise<Map<SessionId, LineFacts>> } | null = null;
   return async () => {
-    const { sessions, lines } = await listNewest(project, Number.POSITIVE_INFINITY);
-    const waiting = await listWaiting(project);
+    const listing = listNewest(project, Number.POSITIVE_INFINITY);
+    const [{ sessions, lines }, waiting] = await Promise.all([listing, listWaiting(project)]);
     const key = lines.map(({ oid }) => oid).join(' ');
     if (last?.key !== key) {
       last = { key, facts: readFacts(project, lines) };
@@ -80,7 +84,13 @@ export function overviewReader(project: Project): () => Promise<SessionOverview[
     const facts = await last.facts;
     return sortNewest(sessions, project.clock.now()).map((one) => {
       const own = waiting.filter(({ session }) => session === one.session);
-      return { ...one, ...(facts.get(one.session) as LineFacts), waiting: own };
+      return {
+        ...one,
+        ...(facts.get(one.session) as LineFacts),
+        waiting: own,
+        words: describeState(one),
+        end: nameEnd(one),
+      };
     });
   };
 }

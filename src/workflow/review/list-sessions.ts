@@ -109,6 +109,22 @@ function sortByTime<One>(all: readonly One[], now: Date, msOf: (one: One) => num
   return all.toReversed().toSorted((a, b) => timeOf(b) - timeOf(a));
 }
 
+/** Names a session's state, in the words of `teddy list` and of the page of all sessions. */
+export function describeState(session: ListedSession): string {
+  const { state, archived, remotes, awaitsVerdict, committed, byNote } = session;
+  if (state === 'pending') return 'pending plan';
+  if (committed !== null) return `committed as ${committed.slice(0, 7)}`;
+  if (byNote !== null) return 'landed, by note';
+  if (state === 'open' && awaitsVerdict) return 'plan awaits verdict';
+  return archived || remotes.length === 0 ? nameEnd(session) : `only on ${remotes.join(', ')}`;
+}
+
+/** Uses the same words as the report and `teddy status`: a plan that somebody refused has not failed. */
+export function nameEnd({ state, last }: Pick<ListedSession, 'state' | 'last'>): string {
+  const end = state === 'failed' ? /^report: (ABORTED|SKIPPED) /.exec(last)?.[1] : undefined;
+  return end?.toLowerCase() ?? state;
+}
+
 async function findOwn(
   { repository: { store } }: Project,
   starts: Map<SessionId, SessionStart>,
