@@ -213,8 +213,8 @@ describe('the pages', () => {
     expect(text).toContain('1,200 in, 30 out');
     // A row that the search omits is there, so that an emptied field brings it back without the server.
     const rowsOf = (html: string, isHidden: boolean) =>
-      [...html.matchAll(/<li [^>]*data-state="[^"]*" ( ?hidden)?>.*?<small>(.*?) · /gs)].flatMap(([, hidden, name]) =>
-        (hidden !== undefined) === isHidden ? [name] : [],
+      [...html.matchAll(/<li [^>]*data-state="[^"]*" ( ?hidden)?>.*?<small\s*>(.*?) ·/gs)].flatMap(
+        ([, hidden, name]) => ((hidden !== undefined) === isHidden ? [name] : []),
       );
     const found = (await browse('GET', '/?q=LOGIN%20open')).text;
     expect([rowsOf(found, false), rowsOf(found, true)]).toEqual([[session], [second.session]]);
