@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { hasChromium, openChromium, type OpenedPage, type TestBrowser } from '../support/chromium.ts';
 import { given } from '../support/given.ts';
 import { openTestServer, type TestServer } from '../support/http-server.ts';
+import { scriptedModel } from '../support/scripted-model.ts';
 import { slowTest } from '../support/slow-test.ts';
 import { command, create, edit, line, planOf, say, session } from '../support/turns.ts';
 
@@ -112,6 +113,29 @@ describe.runIf(hasChromium)('the bar', () => {
       await page.context().close();
       await server.stop();
     }
+  });
+
+  slowTest('puts a comment on a diff that nobody waits for into the message, side by side or not', async () => {
+    const project = await given.executedTurns({ 'Make it': [create('a.txt', 'one\ntwo\n')] });
+    const model = scriptedModel(planOf([create('b.txt')]));
+    const choice = { provider: 'recorded' as const, name: model.model, parameters: {}, model };
+    server = await openTestServer({ ...options, project, pages: { choose: async () => choice } });
+    const { page, faults } = await enter();
+    const comment = async (text: string, words: string) => {
+      await page.locator('#t01 .file').getByText(text, { exact: true }).last().click();
+      await page.getByLabel('Your comment').fill(words);
+      await page.getByRole('button', { name: 'Add' }).click();
+    };
+    await page.locator('#t01 .file ins').click({ position: { x: 20, y: 28 } });
+    await page.getByRole('dialog').getByText('a.txt:2', { exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Side by side' }).click();
+    await comment('two', 'Why two?');
+    await page.getByLabel('What do you want?').fill('Explain.');
+    await page.getByRole('button', { name: 'Ask for a plan' }).click();
+    await page.getByRole('radio', { name: 'Run 1 action' }).waitFor({ state: 'attached' });
+    expect(model.requests.at(-1)?.messages.at(-1)?.content).toMatch(/Explain\.\n\n`a\.txt:2`: Why two\?$/);
+    expect(faults()).toEqual([]);
   });
 
   slowTest('stops what another window has started, and both windows say so', async () => {
