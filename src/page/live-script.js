@@ -346,17 +346,13 @@
     const isVerdict = kind === 'approve' || kind === 'reject';
     const onLines = comments.filter(({ turn, line }) => isVerdict && turn === bar().turn && line > 0);
     const others = comments.filter((comment) => !onLines.includes(comment));
-    const text = [message.value.trim(), ...others.map((one) => `${one.quote} ${one.text}`)]
-      .filter(Boolean)
-      .join('\n\n');
+    const said = [message.value.trim(), ...others.map((one) => `${one.quote} ${one.text}`)];
+    const text = said.filter(Boolean).join('\n\n');
     const ticked = boxes().flatMap((box) => (box.checked ? Number(box.value) : []));
-    const refusal =
-      text || onLines[0]
-        ? isAlone && words.alone
-        : kind === 'run'
-          ? boxes()[0] && !ticked[0] && words.none
-          : !isAlone && kind !== 'approve' && words.needed;
-    if (refusal) return message.focus(showError({ message: refusal }));
+    const isSaid = text || onLines[0];
+    const isEmpty = kind === 'run' && boxes()[0] && !ticked[0];
+    const refusal = isSaid ? isAlone && 'alone' : isEmpty ? 'none' : !isAlone && kind !== 'approve' && 'needed';
+    if (refusal) return message.focus(showError({ message: words[refusal] }));
     const body = {
       kind: kind === 'again' ? 'say' : kind,
       plan: bar().plan || undefined,

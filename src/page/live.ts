@@ -154,13 +154,18 @@ function renderBar(waiting: Waiting | null, last: PageTurn | undefined, live: Li
     </fieldset>
     ${actions.length > 1 && renderTicks(actions)}
     <ul id="live-comments"></ul>
-    <label for="live-message">${name ? 'Your words. Click a line to comment on it.' : 'What do you want?'}</label>
+    <label for="live-message">${name ? wordsLabel : 'What do you want?'}</label>
     <div>
       <textarea id="live-message" rows="${name ? 2 : 4}">${waiting && describeProblems(waiting)}</textarea>
       <button type="submit" id="live-send">${choices[0]?.[1] ?? ''}</button>
     </div>
   </form>`;
 }
+
+/** Narrow screens, which rarely come with a keyboard, hide the keys. */
+const wordsLabel = html`Your words. Click a line to comment on it<small
+    >, or press <kbd>c</kbd> in its text; <kbd>Ctrl+Enter</kbd> sends</small
+  >.`;
 
 /** An act, its name, and in one line what it does and what happens next. */
 type Choice = [act: string, name: string, does: string];
