@@ -36,7 +36,7 @@ export function renderFile(file: PageFile, id: string, { labelOf, instead = null
     <summary>
       <span class="change ${change}">${change}</span>
       <bdi class="path">${path}</bdi>
-      ${renderCounts(file)}${isOpen ? null : html` <span class="muted">${countOf(lines.length, 'line')}, ${isGenerated ? 'generated' : 'folded'}</span>`}
+      ${renderCounts(file)}${isOpen ? null : html` <span class="muted">${countOf(diff.cut === null ? lines.length : file.added + file.removed, 'line')}, ${isGenerated ? 'generated' : 'folded'}</span>`}
     </summary>
     ${body}${renderCut(diff.cut)}
   </details>`;

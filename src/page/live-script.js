@@ -151,7 +151,7 @@
     else moveNote(value === 'up' ? -1 : 1);
   });
   const commentable = '.file pre.diff, .view.source pre';
-  byId('stream').addEventListener('click', ({ target, clientY }) => {
+  byId('main').addEventListener('click', ({ target, clientY }) => {
     const { isCollapsed, anchorNode, anchorOffset } = getSelection();
     if (!part('bar') || !isCollapsed || target.closest('a, button, summary, label')) return;
     const cell = target.closest('.file table.diff td');
@@ -215,7 +215,7 @@
       else if (now) byId('stream').append(now);
     }
     document.title = fresh?.title ?? document.title;
-    document.dispatchEvent(new CustomEvent('teddy:frame'));
+    document.dispatchEvent(new CustomEvent('teddy:frame', { bubbles: true }));
   };
 
   const update = async ({ turns }) => {

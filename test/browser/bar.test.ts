@@ -103,9 +103,8 @@ describe.runIf(hasChromium)('the bar', () => {
         expect(await page.evaluate(faults)).toEqual([]);
         const fits = `(() => {
           scrollTo(0, 1e6);
-          const [bar, above] = ['#live', '#live-jump'].map((one) => document.querySelector(one));
-          const { top, height } = bar.getBoundingClientRect();
-          const { bottom } = above.previousElementSibling.getBoundingClientRect();
+          const { top, height } = document.querySelector('#live').getBoundingClientRect();
+          const { bottom } = document.querySelector('[data-view]:not([hidden])').getBoundingClientRect();
           return height <= innerHeight / 2 && bottom <= top && document.documentElement.scrollWidth <= innerWidth;
         })()`;
         await expect.poll(() => page.evaluate(fits), { timeout: 3000 }).toBe(true);
@@ -131,10 +130,19 @@ describe.runIf(hasChromium)('the bar', () => {
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Side by side' }).click();
     await comment('two', 'Why two?');
+    await page.getByRole('link', { name: /^Files/ }).click();
+    await page.locator('#files td.ins', { hasText: 'one' }).click();
+    await page.getByLabel('Your comment').fill('Why one?');
+    await page.getByRole('button', { name: 'Add' }).click();
     await page.getByLabel('What do you want?').fill('Explain.');
     await page.getByRole('button', { name: 'Ask for a plan' }).click();
     await page.getByRole('radio', { name: 'Run 1 action' }).waitFor({ state: 'attached' });
-    expect(model.requests.at(-1)?.messages.at(-1)?.content).toMatch(/Explain\.\n\n`a\.txt:2`: Why two\?$/);
+    expect(model.requests.at(-1)?.messages.at(-1)?.content).toMatch(
+      /Explain\.\n\n`a\.txt:2`: Why two\?\n\n`a\.txt:1`: Why one\?$/,
+    );
+    // The new parts look like the rest: the view stays open, and times are local.
+    await expect.poll(() => page.locator('#tabs [aria-current=true]').textContent()).toMatch(/^Files/);
+    await expect.poll(() => page.locator('header.page time[title]').count()).toBeGreaterThan(0);
     expect(faults()).toEqual([]);
   });
 
