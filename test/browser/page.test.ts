@@ -115,6 +115,7 @@ async function ask<Value>(page: Page, expression: string): Promise<Value> {
 }
 
 async function openAll(page: Page): Promise<void> {
+  await page.evaluate(`document.querySelectorAll('[data-view]').forEach((view) => void (view.hidden = false))`);
   await page.evaluate(`document.querySelectorAll('details').forEach((fold) => void (fold.open = true))`);
 }
 
