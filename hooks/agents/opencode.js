@@ -48,28 +48,9 @@ function isFinished({ info, parts }) {
   return info.role === 'assistant' && (info.time?.completed !== undefined || info.error !== undefined);
 }
 
-export const Teddy = async ({ client, directory }) => {
-  /** Session -> message -> what opencode has told of it. */
-  const sessions = new Map();
+/** What both versions of opencode share: the journals of the sessions that have this directory, and the bell. */
+function openRecorder(directory) {
   const infos = new Map();
-
-  const messageOf = (session, id) => {
-    if (!sessions.has(session)) sessions.set(session, new Map());
-    const messages = sessions.get(session);
-    if (!messages.has(id)) messages.set(id, { info: null, parts: new Map() });
-    return messages.get(id);
-  };
-
-  const learn = {
-    'session.created': ({ info }) => infos.set(info.id, info),
-    'session.updated': ({ info }) => infos.set(info.id, info),
-    'session.deleted': ({ info }) => sessions.delete(info.id),
-    'message.updated': ({ info }) => (messageOf(info.sessionID, info.id).info = info),
-    'message.removed': ({ sessionID, messageID }) => sessions.get(sessionID)?.delete(messageID),
-    'message.part.updated': ({ part }) => messageOf(part.sessionID, part.messageID).parts.set(part.id, part),
-    'message.part.removed': ({ sessionID, messageID, partID }) =>
-      sessions.get(sessionID)?.get(messageID)?.parts.delete(partID),
-  };
 
   const journalOf = (spool, session) => join(spool, 'opencode', `${session}.jsonl`);
 
@@ -101,15 +82,6 @@ export const Teddy = async ({ client, directory }) => {
     appendFileSync(path, `${isCut ? '\n' : ''}${lines.join('')}`, { mode: 0o600 });
   };
 
-  const keepHeard = (spool, session) => {
-    const heard = [...(sessions.get(session)?.values() ?? [])];
-    keep(
-      spool,
-      session,
-      heard.map(({ info, parts }) => ({ info, parts: [...parts.values()] })),
-    );
-  };
-
   const ring = (spool, event, session) => {
     const payload = {
       hook_event_name: event,
@@ -137,6 +109,46 @@ export const Teddy = async ({ client, directory }) => {
     }
   };
 
+  return { infos, keep, ring, quietly };
+}
+
+/** opencode waits for what a plugin does before a message, so there is time to ask it something, but not much. */
+const soon = (asked) =>
+  Promise.race([asked.catch(() => null), new Promise((end) => setTimeout(end, 1000, null).unref())]);
+
+/** The plugin of opencode 1.18.29 and later. */
+async function server({ client, directory }) {
+  const { infos, keep, ring, quietly } = openRecorder(directory);
+  /** Session -> message -> what opencode has told of it. */
+  const sessions = new Map();
+
+  const messageOf = (session, id) => {
+    if (!sessions.has(session)) sessions.set(session, new Map());
+    const messages = sessions.get(session);
+    if (!messages.has(id)) messages.set(id, { info: null, parts: new Map() });
+    return messages.get(id);
+  };
+
+  const learn = {
+    'session.created': ({ info }) => infos.set(info.id, info),
+    'session.updated': ({ info }) => infos.set(info.id, info),
+    'session.deleted': ({ info }) => sessions.delete(info.id),
+    'message.updated': ({ info }) => (messageOf(info.sessionID, info.id).info = info),
+    'message.removed': ({ sessionID, messageID }) => sessions.get(sessionID)?.delete(messageID),
+    'message.part.updated': ({ part }) => messageOf(part.sessionID, part.messageID).parts.set(part.id, part),
+    'message.part.removed': ({ sessionID, messageID, partID }) =>
+      sessions.get(sessionID)?.get(messageID)?.parts.delete(partID),
+  };
+
+  const keepHeard = (spool, session) => {
+    const heard = [...(sessions.get(session)?.values() ?? [])];
+    keep(
+      spool,
+      session,
+      heard.map(({ info, parts }) => ({ info, parts: [...parts.values()] })),
+    );
+  };
+
   return {
     event: async ({ event: { type, properties } }) => {
       // Each piece of an answer is an event, too.
@@ -153,15 +165,101 @@ export const Teddy = async ({ client, directory }) => {
         const heard = messageOf(sessionID, message.id);
         heard.info ??= message;
         for (const part of parts) if (!heard.parts.has(part.id)) heard.parts.set(part.id, part);
-        // Messages from before this process: opencode waits for this call, so there is time to ask for them, but not much.
-        const asked = client.session.messages({ path: { id: sessionID } }).then(({ data }) => data);
-        const messages = await Promise.race([
-          asked.catch(() => null),
-          new Promise((end) => setTimeout(end, 1000).unref()),
-        ]);
+        // Messages from before this process.
+        const messages = await soon(client.session.messages({ path: { id: sessionID } }).then(({ data }) => data));
         const isOlder = ({ info }) => info.id !== message.id;
         if (Array.isArray(messages)) keep(spool, sessionID, messages.filter(isOlder));
         ring(spool, 'chat.message', sessionID);
       }),
   };
+}
+
+/** The bell of version 1 for each way in which a turn of version 2 ends. */
+const executionEnds = {
+  'session.execution.succeeded': 'session.idle',
+  'session.execution.interrupted': 'session.idle',
+  'session.execution.failed': 'session.error',
 };
+
+/** The plugin of opencode 2, whose messages are kept in the form of version 1, so that the journal has only one. */
+async function setup(ctx) {
+  const directory = ctx.location?.directory ?? process.cwd();
+  const { infos, keep, ring, quietly } = openRecorder(directory);
+
+  const record = async (spool, event, session) => {
+    const [info, messages] = await soon(
+      Promise.all([ctx.session.get({ sessionID: session }), ctx.session.context({ sessionID: session })]),
+    ).then((asked) => asked ?? []);
+    infos.set(session, {
+      id: session,
+      directory,
+      version: ctx.app?.version,
+      title: info?.title,
+      parentID: info?.parentID,
+      time: info?.time,
+    });
+    if (Array.isArray(messages))
+      keep(
+        spool,
+        session,
+        messages.flatMap((message) => toFirstForm(message, session, directory) ?? []),
+      );
+    ring(spool, event, session);
+  };
+
+  await ctx.session.hook('prompt', ({ sessionID }) => quietly((spool) => record(spool, 'chat.message', sessionID)));
+  const controller = new AbortController();
+  const follow = async () => {
+    for await (const { type, data, durable, location } of ctx.event.subscribe({ signal: controller.signal })) {
+      const session = data?.sessionID ?? durable?.aggregateID;
+      // A server has several directories, each with a plugin of its own.
+      const isElsewhere = location?.directory !== undefined && location.directory !== directory;
+      if (type in executionEnds && session !== undefined && !isElsewhere)
+        await quietly((spool) => record(spool, executionEnds[type], session));
+    }
+  };
+  const following = follow().catch(() => {
+    // The server stops, or takes the plugin away.
+  });
+  return async () => {
+    controller.abort();
+    await following;
+  };
+}
+
+/** A message of opencode 2 in the form of version 1; null for one that is not part of the conversation. */
+function toFirstForm(message, sessionID, cwd) {
+  const { id, type, time, text, summary } = message;
+  const about = { id, sessionID, path: { cwd }, time };
+  if (type === 'user') {
+    const files = (message.files ?? []).map(({ name, mime, uri }) => ({
+      type: 'file',
+      filename: name,
+      mime,
+      url: uri,
+    }));
+    return { info: { ...about, role: 'user' }, parts: [{ id: `${id}-text`, type: 'text', text }, ...files] };
+  }
+  if (type === 'compaction' && message.status === 'completed') {
+    const info = { ...about, role: 'assistant', summary: true, time: { ...time, completed: time?.created } };
+    return { info, parts: [{ id: `${id}-summary`, type: 'text', text: summary }] };
+  }
+  if (type !== 'assistant') return null;
+  const { content = [], model, tokens, cost, error } = message;
+  const info = { ...about, role: 'assistant', modelID: model?.id, providerID: model?.providerID, tokens, cost };
+  const isAborted = /abort|interrupt/i.test(error?.type ?? '');
+  const failure = error && { name: isAborted ? 'MessageAbortedError' : error.type, data: { message: error.message } };
+  return {
+    info: failure ? { ...info, error: failure } : info,
+    parts: content.map((part, at) => toFirstPart(part, `${id}-${at + 1}`)),
+  };
+}
+
+function toFirstPart({ type, text, id, name, state }, partId) {
+  if (type !== 'tool') return { id: partId, type, text };
+  const said = (state?.content ?? []).flatMap((one) => (one.type === 'text' ? [one.text] : []));
+  const error = state?.error?.message;
+  return { id: partId, type, callID: id, tool: name, state: { ...state, output: said.join('\n'), error } };
+}
+
+export default { id: 'teddy', server, setup };

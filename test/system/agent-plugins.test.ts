@@ -56,8 +56,8 @@ const client = {
 };
 
 async function open(directory = root, from: object = client) {
-  const { Teddy } = (await load('opencode.js')) as { Teddy: Plugin };
-  const plugin = await Teddy({ client: from, directory });
+  const { default: teddy } = (await load('opencode.js')) as { default: { server: Plugin } };
+  const plugin = await teddy.server({ client: from, directory });
   const tell = (type: string, properties: object) => plugin.event({ event: { type, properties } });
   return {
     tell,
@@ -161,6 +161,111 @@ test('opencode: nothing is kept where nothing is captured, and no failure reache
   expect(await journal('ses_3')).toEqual([]);
 });
 
+/** Stands in for opencode 2, which nobody has met here: it loads the plugin as its documentation says. */
+async function openSecond(messages: object[], directory = root) {
+  const { default: teddy } = (await load('opencode.js')) as {
+    default: { id: string; setup(context: object): Promise<() => Promise<void>> };
+  };
+  const hooks = new Map<string, (event: object) => Promise<void>>();
+  const waiting: object[] = [];
+  let wake = () => {};
+  const cleanUp = await teddy.setup({
+    app: { version: '2.2.6' },
+    location: { directory },
+    session: {
+      get: async ({ sessionID: id }: { sessionID: string }) => ({ id, title: 'A title', time: { created: 1 } }),
+      context: async () => messages,
+      hook: async (name: string, handler: (event: object) => Promise<void>) => void hooks.set(name, handler),
+    },
+    event: {
+      async *subscribe({ signal }: { signal: AbortSignal }) {
+        signal.addEventListener('abort', () => wake());
+        while (!signal.aborted) {
+          yield* waiting.splice(0);
+          await new Promise<void>((next) => (wake = next));
+        }
+      },
+    },
+  });
+  return {
+    id: teddy.id,
+    prompt: (sessionID: string) => hooks.get('prompt')?.({ sessionID }),
+    tell: (...events: object[]) => (waiting.push(...events), wake()),
+    cleanUp,
+  };
+}
+
+const second = (type: string, more: object = {}) => ({ type, data: { sessionID: 'ses_2' }, ...more });
+
+test('opencode 2: messages are in the journal in the form of version 1, and each end of a turn rings', async () => {
+  const call = { type: 'tool', id: 'call_1', name: 'bash', time: {} };
+  const messages: object[] = [{ id: 'msg_1', type: 'user', text: 'Hello', time: { created: 1 } }];
+  const { id, prompt, tell, cleanUp } = await openSecond(messages);
+  expect(id).toBe('teddy');
+  await prompt('ses_2');
+  messages.push(
+    { id: 'msg_2', type: 'model-switched', time: { created: 2 } },
+    {
+      id: 'msg_3',
+      type: 'assistant',
+      model: { id: 'a-model', providerID: 'a-provider' },
+      tokens: { input: 7, output: 3 },
+      time: { created: 3, completed: 4 },
+      content: [
+        { type: 'reasoning', text: 'Hm.' },
+        { type: 'text', text: 'I run it.' },
+        {
+          ...call,
+          state: { status: 'completed', input: { command: 'ls' }, content: [{ type: 'text', text: 'a.txt' }] },
+        },
+      ],
+    },
+    {
+      id: 'msg_4',
+      type: 'assistant',
+      content: [],
+      error: { type: 'aborted', message: 'Stopped.' },
+      time: { created: 5 },
+    },
+    { id: 'msg_5', type: 'compaction', status: 'completed', summary: 'In short.', time: { created: 6 } },
+    { id: 'msg_6', type: 'assistant', content: [{ type: 'text', text: 'Not yet' }], time: { created: 7 } },
+  );
+  tell(second('session.text.delta'), second('session.execution.succeeded'), second('session.execution.failed'));
+  tell(second('session.execution.succeeded', { location: { directory: top } }));
+  await vi.waitFor(async () => expect(await journal('ses_2')).toHaveLength(4), { timeout: 5000 });
+  await cleanUp();
+  const lines = (await readFile(join(root, '.git/teddy/spool/opencode/ses_2.jsonl'), 'utf8')).trim().split('\n');
+  const [, answer, stopped, summary] = lines.map((line) => JSON.parse(line) as Message);
+  expect(answer).toMatchObject({
+    info: { id: 'msg_3', role: 'assistant', modelID: 'a-model', providerID: 'a-provider', path: { cwd: root } },
+    parts: [
+      { type: 'reasoning', text: 'Hm.' },
+      { type: 'text', text: 'I run it.' },
+      { type: 'tool', callID: 'call_1', tool: 'bash', state: { status: 'completed', output: 'a.txt' } },
+    ],
+  });
+  expect(stopped?.info.error).toEqual({ name: 'MessageAbortedError', data: { message: 'Stopped.' } });
+  expect(summary).toMatchObject({ info: { summary: true }, parts: [{ text: 'In short.' }] });
+  const { calls: bells } = await opened().take();
+  expect(bells.map(({ payload }) => payload['hook_event_name'])).toEqual([
+    'chat.message',
+    'session.idle',
+    'session.error',
+  ]);
+  expect(bells[1]?.payload).toMatchObject({ session: { id: 'ses_2', version: '2.2.6', title: 'A title' }, cwd: root });
+});
+
+test('opencode 2: no failure of the plugin reaches the person', async () => {
+  const { prompt, tell, cleanUp } = await openSecond(null as never);
+  await prompt('../../x');
+  tell(second('session.execution.succeeded'));
+  await cleanUp();
+  const elsewhere = await openSecond([], top);
+  await elsewhere.prompt('ses_2');
+  await elsewhere.cleanUp();
+  expect(await journal('ses_2')).toEqual([]);
+});
+
 test('pi: its calls ring, with the session and its file, and answer nothing', async () => {
   const { default: extend } = (await load('pi.js')) as { default: (pi: object) => void };
   const handlers = new Map<string, (event: object, context: object) => Promise<unknown>>();
@@ -179,5 +284,5 @@ test('pi: its calls ring, with the session and its file, and answer nothing', as
 });
 
 test('opencode loads nothing else from the file', async () => {
-  expect(Object.keys(await load('opencode.js'))).toEqual(['Teddy']);
+  expect(Object.keys(await load('opencode.js'))).toEqual(['default']);
 });
