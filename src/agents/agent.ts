@@ -99,8 +99,8 @@ export interface AgentGate {
 
 /** A call that submits a plan. */
 export interface PlanCall {
-  /** The agent's own ID for the call. */
-  callId: string;
+  /** The agent's own ID for the call; null when its hooks do not tell, so that the plan's text has to identify it. */
+  callId: string | null;
   /** The absolute path of the session's log. */
   path: string;
   /** The agent's version of the plan, if the call includes it. */

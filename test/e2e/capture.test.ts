@@ -225,9 +225,9 @@ test('without a terminal nothing is installed unless it is said; pauses, gates a
   expect((await all(['capture', 'uninstall'], home)).stderr).toContain('[NOT_A_REPOSITORY]');
 
   const gated = await run('install', '--gate', '--yes');
-  expect(gated.stderr).toContain("Claude Code's plans now wait for a verdict here");
+  expect(gated.stderr).toContain('Plans of Claude Code now wait for a verdict here');
   expect((await run('status')).stdout).toContain('hooks installed, plans wait for a verdict');
-  expect((await run('install', '--no-gate', '--yes')).stderr).not.toContain("Claude Code's plans");
+  expect((await run('install', '--no-gate', '--yes')).stderr).not.toContain('Plans of');
   expect((await run('status')).stdout).not.toContain('plans wait');
   expect((await run('pause')).exitCode).toBe(0);
   expect((await readStatus()).paused).toBe(true);

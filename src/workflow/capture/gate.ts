@@ -69,23 +69,29 @@ export async function findWaitingPlan(
 }
 
 async function lookForPlan(
-  { repository: { store }, hash, masker }: Project,
+  project: Project,
   { states }: Capture,
   { callId, path, plan }: GateCall,
 ): Promise<WaitingPlan | null> {
+  const { repository, hash, masker } = project;
+  const { store } = repository;
   const log = toFollowedLog(await states.read(path));
   for (const { ref } of log?.branches ?? []) {
     const tip = ref === null ? null : await store.resolve(ref);
     if (ref === null || tip === null) continue;
     const { session, latest } = await readLine(store, tip);
-    const isThere = latest?.records.some((record) => record.type === 'plan' && record.id === `${callId}/plan`) === true;
+    const isIts = (id: string) => callId === null || id === `${callId}/plan`;
+    const isThere = latest?.records.some((record) => record.type === 'plan' && isIts(record.id)) === true;
     if (latest === null || latest.plan === null || !isThere) continue;
     const text = toText(latest.plan);
     // Older logs do not contain the plan, only the last content written to its file, which the user may have edited
     // since.
     if (plan !== undefined && !(await isSamePlan(masker, plan, text))) return null;
+    const { turn } = latest;
+    // An earlier plan with the same text may have a verdict, which was not about this call.
+    if (callId === null && (await readVerdicts(project, { session, tip, turn })).length > 0) continue;
     const { title } = findPlanTitle(text);
-    return { ref, session, turn: latest.turn, sha256: hash(latest.plan), title };
+    return { ref, session, turn, sha256: hash(latest.plan), title };
   }
   return null;
 }

@@ -19,6 +19,12 @@ export function isHooked({ hooks }: Pick<AgentState, 'hooks'>): boolean {
   return hooks === 'installed' || hooks === 'changed';
 }
 
+/** Names the agents as a person would: `Claude Code and Codex`. */
+export function titlesOf(agents: readonly AgentState[]): string {
+  const titles = agents.map(({ title }) => title);
+  return titles.length < 2 ? titles.join('') : `${titles.slice(0, -1).join(', ')} and ${titles.at(-1)}`;
+}
+
 /** Returns the named agents, or, without names, the agents found on this machine. Throws UNKNOWN_AGENT. */
 export async function chooseAgents(setup: AgentSetup, names: readonly string[]): Promise<AgentState[]> {
   const agents = await setup.list();
@@ -52,7 +58,7 @@ export async function installCapture(
     throw new TeddyError(
       'UNKNOWN_AGENT',
       `No hook in ${agents.map(({ title }) => title).join(', ')} can hold a plan.`,
-      'Only Claude Code has a gate for plans: `teddy capture install --gate --agent claude-code`.',
+      'Claude Code and Qwen Code have a gate for plans: `teddy capture install --gate --agent claude-code`.',
     );
   await setup.installScript();
   const outcomes = await forEach(agents, async (name) =>

@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { AgentSetup, AgentState } from '../../ports/agent-setup.ts';
 import type { Change, Part, PartLook, SetupRecords, Step } from '../../ports/setup.ts';
-import { isHooked, type CapturedProject, installCapture, stopCapture, uninstallHooksOf } from './install.ts';
+import { isHooked, type CapturedProject, installCapture, stopCapture, titlesOf, uninstallHooksOf } from './install.ts';
 
 /** Records the agents whose hooks this repository's `teddy init` has added; other repositories may need all others. */
 const recordKey = 'capture';
@@ -115,9 +115,4 @@ function throwFirst(outcomes: readonly { error: TeddyError | null }[], tell: Tel
   const [first, ...others] = outcomes.flatMap(({ error }) => error ?? []);
   for (const { message } of others) tell(message);
   if (first !== undefined) throw first;
-}
-
-function titlesOf(agents: readonly AgentState[]): string {
-  const titles = agents.map(({ title }) => title);
-  return titles.length < 2 ? titles.join('') : `${titles.slice(0, -1).join(', ')} and ${titles.at(-1)}`;
 }

@@ -20,7 +20,7 @@ import { advance, openFollower } from '../../../src/workflow/capture/follow-log.
 import { readVerdicts } from '../../../src/view/view.ts';
 import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';
-import { claudePlans, firstPlan } from '../../support/agent-plan-fixtures.ts';
+import { claudePlans, firstPlan, qwenPlans, secondPlan } from '../../support/agent-plan-fixtures.ts';
 import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { storyOf } from '../../support/turns.ts';
@@ -96,6 +96,58 @@ test('a call is about a plan only if the agent itself submits one in it', () => 
   expect(readGateCall('claude-code', 7, { ...payload, agent_id: 'a1' })).toBeNull();
   expect(readGateCall('claude-code', 7, { ...payload, tool_use_id: 3 })).toBeNull();
   expect(readGateCall('claude-code', 7, {})).toBeNull();
+});
+
+describe('Qwen Code, whose call has no ID', () => {
+  const own = '/home/ada/.qwen/projects/-home-ada-shop/chats/q1.jsonl';
+  const payload = (plan: unknown) => ({
+    tool_name: 'exit_plan_mode',
+    tool_input: { plan },
+    transcript_path: own,
+    permission_mode: 'plan',
+  });
+  const asked = (plan: string) => readGateCall('qwen', 7, payload(plan)) as GateCall;
+  const log = qwenPlans();
+
+  async function readOwnLog(count: number): Promise<void> {
+    const text = log.slice(0, count).map((line) => `${JSON.stringify(line)}\n`);
+    capture.files.set(own, text.join(''));
+    const options = { cwd: null, isOurs: async () => true, isLeftOut: () => false };
+    await advance(await openFollower(project, capture, { agent: 'qwen', path: own }, options));
+  }
+
+  test('waits with the plan that has the call’s text, and hears the verdict in its own form', async () => {
+    expect(asked(firstPlan)).toEqual({ agent: 'qwen', pid: 7, callId: null, path: own, plan: firstPlan });
+    expect(readGateCall('qwen', 7, payload(undefined))).toBeNull();
+    expect(readGateCall('qwen', 7, { ...payload(firstPlan), tool_name: 'edit' })).toBeNull();
+    await readOwnLog(2);
+    expect(await findWaitingPlan(project, capture, asked(secondPlan), looks())).toBeNull();
+    const plan = await findWaitingPlan(project, capture, asked(firstPlan), looks());
+    if (plan === null) throw new Error('The plan is on the line.');
+    const no = await awaitVerdict(
+      project,
+      plan,
+      looks(() => give(plan, 'rejected', 'And the tests?')),
+    );
+    const decided = (verdict: unknown) => toGateAnswer(asked(firstPlan), verdict as never, payload(firstPlan));
+    expect(decided(no)).toEqual({
+      hookSpecificOutput: {
+        hookEventName: 'PermissionRequest',
+        decision: { behavior: 'deny', message: expect.stringMatching(/rejected this plan\..*And the tests\?/s) },
+      },
+    });
+    expect(decided({ ...no, verdict: 'approved' })).toMatchObject({
+      hookSpecificOutput: { decision: { behavior: 'allow' } },
+    });
+  });
+
+  test('is not answered by the verdict on an earlier plan with the same text', async () => {
+    await readOwnLog(2);
+    const plan = await findWaitingPlan(project, capture, asked(firstPlan), looks());
+    if (plan === null) throw new Error('The plan is on the line.');
+    await give(plan, 'approved');
+    expect(await findWaitingPlan(project, capture, asked(firstPlan), looks())).toBeNull();
+  });
 });
 
 test('the gate waits for the plan until it is on the line, but only within the time limit', async () => {

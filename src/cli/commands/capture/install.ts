@@ -44,18 +44,19 @@ export class CaptureInstallCommand extends TeddyCommand {
   });
   gate = option('--gate', {
     mayBeUnset: true,
-    describe: "Make Claude Code's plans wait for your verdict; --no-gate lets them pass again.",
+    describe: 'Make plans of Claude Code and Qwen Code wait for your verdict; --no-gate lets them pass again.',
   });
   yes = option('-y,--yes', { describe: 'Install without asking.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
-      const { chooseAgents, installCapture } = await import('../../../workflow/capture/install.ts');
+      const { chooseAgents, installCapture, titlesOf } = await import('../../../workflow/capture/install.ts');
       const setup = await openAgentSetup(this.context.main, this.context.env);
       const agents = await chooseAgents(setup, this.agents);
       if (!this.yes) {
         const { confirm } = project.notices;
-        for (const line of describePlan(agents, this.gate)) terminal.say(line);
+        const gated = titlesOf(agents.filter(({ canGate }) => this.gate === true && canGate));
+        for (const line of describePlan(agents, gated)) terminal.say(line);
         if (confirm === undefined) throw this.toUnasked();
         if (!(await confirm('Capture them in this repository?')))
           throw new TeddyError(
@@ -71,9 +72,10 @@ export class CaptureInstallCommand extends TeddyCommand {
       else {
         for (const outcome of outcomes) showOutcome(terminal, outcome);
         terminal.say('This repository is captured. `teddy capture status` shows whether it works.');
-        if (states.some(({ hooks, gate }) => hooks === 'installed' && gate))
+        const gated = states.filter(({ hooks, gate }) => hooks === 'installed' && gate);
+        if (gated.length > 0)
           terminal.say(
-            "Claude Code's plans now wait for a verdict here: on the page that opens, or with `teddy approve` or `reject`.",
+            `Plans of ${titlesOf(gated)} now wait for a verdict here: on the page that opens, or with \`teddy approve\` or \`reject\`.`,
           );
         if (isUntrusted)
           terminal.say('Codex runs the hooks only after you trust them: start Codex, and answer `/hooks` once.');
@@ -93,15 +95,13 @@ export class CaptureInstallCommand extends TeddyCommand {
   }
 }
 
-function describePlan(agents: readonly AgentState[], gate?: boolean): string[] {
+function describePlan(agents: readonly AgentState[], gated: string): string[] {
   return [
     "teddy will capture these agents' sessions in this repository, and add hooks to your configuration for each agent:",
     ...agents.map(({ title, path, hooks }) =>
       toVisible(`  ${title.padEnd(12)}  ${path}${hooks === 'installed' ? ' (has them)' : ''}`),
     ),
-    ...(gate === true && agents.some(({ canGate }) => canGate)
-      ? ['Before Claude Code carries out a plan, it will wait until somebody approves or rejects it.']
-      : []),
+    ...(gated === '' ? [] : [`Plans of ${gated} will wait until somebody approves or rejects them.`]),
     'The hooks do nothing in other repositories. Captured sessions stay on this machine until you push them.',
   ];
 }
