@@ -60,6 +60,12 @@ export async function installCapture(
       `No hook in ${agents.map(({ title }) => title).join(', ')} can hold a plan.`,
       'Claude Code and Qwen Code have a gate for plans: `teddy capture install --gate --agent claude-code`.',
     );
+  if (repository.workspace === null)
+    throw new TeddyError(
+      'NO_WORK_TREE',
+      'No agent works in a bare repository, so there is nothing to capture.',
+      'Run the command in a clone of this repository.',
+    );
   await setup.installScript();
   const outcomes = await forEach(agents, async (name) =>
     (await setup.install(name, gate)) ? 'installed' : 'unchanged',

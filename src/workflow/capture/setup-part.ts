@@ -25,6 +25,7 @@ export function capturePart(project: CapturedProject, setup: AgentSetup, records
     name: 'capture',
     look: () => look(project, setup),
     async planSetUp() {
+      if (project.repository.workspace === null) return ['This repository has no work tree.'];
       const [agents, script, { state }] = await Promise.all([setup.list(), setup.script(), look(project, setup)]);
       const found = agents.filter((agent) => agent.found);
       if (found.length === 0) return [noAgent];

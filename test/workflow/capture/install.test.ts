@@ -74,6 +74,15 @@ const spoolState = (changes: Partial<SpoolState>) => {
   project.spool.look = async () => ({ ...(await look()), ...changes });
 };
 
+test('a bare repository refuses capture, and nothing is installed', async () => {
+  const bare = { ...project, repository: { ...project.repository, workspace: null } };
+  await expect(installCapture(bare, setup, await chooseAgents(setup, []))).rejects.toMatchObject({
+    code: 'NO_WORK_TREE',
+  });
+  expect([script, agents.some(({ hooks }) => hooks === 'installed')]).toEqual(['missing', false]);
+  expect(await capturePart(bare, setup, project.setup).planSetUp()).toEqual(['This repository has no work tree.']);
+});
+
 test('the agents that are found are installed; one whose file is in the way does not stop the others', async () => {
   blocked = 'claude-code';
   expect(await install()).toMatchObject([
