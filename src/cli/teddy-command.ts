@@ -1,6 +1,6 @@
 /** Everything that a command's file needs: its declarations, its project, its terminal, and errors that name the next step. */
 import { Command } from 'clipanion';
-import { openCapture, openProject, startBeside } from '../app.ts';
+import { openAgentSetup, openCapture, openProject, startBeside } from '../app.ts';
 import { exitCodes, TeddyError } from '../errors.ts';
 import type { Notices, Project } from '../ports/project.ts';
 import { readTurnPath, toShortForm } from './arguments.ts';
@@ -104,6 +104,15 @@ export abstract class TeddyCommand extends Command<CliContext> {
     const { isSweepDue } = await import('../workflow/capture/sweep.ts');
     if (await isSweepDue(project, openCapture(project, env)))
       await startBeside([main, 'capture', 'sweep', '--json'], root);
+  }
+
+  /** Describes the agents that have worked here without a call from their hooks, in sentences without full stops. */
+  protected async describeSilentAgents(project: Project): Promise<string[]> {
+    const { env, main } = this.context;
+    if (!(await project.spool.look()).exists) return [];
+    const { describeSilent, findSilentAgents } = await import('../workflow/capture/status.ts');
+    const setup = await openAgentSetup(main, env);
+    return (await findSilentAgents(project, await setup.list(), openCapture(project, env))).map(describeSilent);
   }
 
   /** Offers or clears away interrupted write sessions. A command that writes calls this first. */

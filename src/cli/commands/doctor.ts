@@ -49,7 +49,9 @@ export class DoctorCommand extends TeddyCommand {
         const agents = await openAgentSetup(this.context.main, this.context.env);
         const findHooks = () => examineHooks(project, hookSource(this.context.main, this.context.env));
         const findSetup = async () => examineParts(await listParts(project, this.context));
-        const examined = await examineRepository(project, { fix: this.fix, agents, findHooks, findSetup });
+        const findSilent = () => this.describeSilentAgents(project);
+        const outside = { agents, findHooks, findSetup, findSilent };
+        const examined = await examineRepository(project, { fix: this.fix, ...outside });
         if (this.json) this.printJson(terminal, 'doctor', toJson(examined, this.fix));
         else await this.page(terminal, project, renderExamined(terminal, examined, this.fix));
         for (const failure of examined.failures)

@@ -1,13 +1,11 @@
 /** Reports whether capture works in this repository, and for each agent. */
-import type { AgentName } from '../../agents/agents.ts';
 import type { AgentSetup, AgentState, HookScript } from '../../ports/agent-setup.ts';
 import type { SpoolState } from '../../ports/capture.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Capture, FoundLog } from '../../ports/agent-logs.ts';
-import { agentNames } from '../../agents/agents.ts';
 import { loadAgentLog } from '../../agents/open-log.ts';
 import { isHooked } from './install.ts';
-import { lastDrainKey, listFollowedLogs, type FollowedLog } from './capture.ts';
+import { lastDrainKey, listFollowedLogs, toFollowedLog, type FollowedLog } from './capture.ts';
 import { archivePrefix, archiveRef, deletedPrefix, mainLineRef, shortRef, type RefName } from '../../names.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
 
@@ -57,7 +55,7 @@ export async function readCaptureStatus(
     sessions: followed.filter((log) => log.agent === agent.name && log.session !== null).length,
   }));
   const isOn = spool.exists && setting === 'true';
-  const logs = isOn && !spool.paused ? await findNewestLogs(project, capture.logs, spool.since) : null;
+  const silent = isOn ? await findSilentAgents(project, agents, capture) : [];
   return {
     captured: isOn,
     paused: spool.paused,
@@ -71,7 +69,8 @@ export async function readCaptureStatus(
       ...warnOfScript(script, agents),
       ...warnOfLogs(followed, refs),
       ...warnOfDrainer(drained),
-      ...captured.flatMap((agent) => warnOfAgent(agent, logs?.get(agent.name) ?? 0, spool.since)),
+      ...captured.flatMap(warnOfAgent),
+      ...silent.map((agent) => `${describeSilent(agent)}: \`teddy capture sweep\` captures what was missed.`),
     ],
   };
 }
@@ -125,18 +124,60 @@ function restoreHint({ session, branches }: FollowedLog, refs: readonly { ref: R
 /** The number of an agent's newest logs, and of lines in each, to read to find out where the agent has worked. */
 const [maxLogs, maxLines] = [20, 50];
 
-/** Finds when each agent last wrote a session's log in this repository, in seconds since 1970. */
-async function findNewestLogs(project: StatusProject, logs: Capture['logs'], since: number) {
-  const newest = new Map<AgentName, number>();
+/** Agents write logs a little after the hook call that announces them. */
+const marginSeconds = 60;
+
+/** An agent that has worked here without a call from its hooks. Times are in seconds since 1970. */
+export interface SilentAgent {
+  title: string;
+  /** The version in its newest log; null when the log does not tell. */
+  version: string | null;
+  workedAt: number;
+  /** Null when its hooks have never called. */
+  lastCall: number | null;
+}
+
+/**
+ * Finds the agents whose hooks are installed, and which have written a session's log in this repository since those
+ * hooks last called. A log that waits for the end of a turn was announced by a hook.
+ */
+export async function findSilentAgents(
+  project: StatusProject,
+  agents: readonly AgentState[],
+  { logs, states }: StatusCapture,
+): Promise<SilentAgent[]> {
+  const { exists, paused, drainer, since, lastCalls } = await project.spool.look();
+  const hooked = agents.filter(({ hooks }) => hooks === 'installed');
+  // A hook has started the drainer, which follows the turn for as long as it goes on.
+  if (!exists || paused || drainer !== null || hooked.length === 0) return [];
   const roots = (await project.repository.workTrees()).map(({ root }) => root);
   const found: FoundLog[] = [];
   for await (const log of logs.find(roots, 1000 * since)) found.push(log);
-  for (const agent of agentNames)
-    for (const log of found.filter((one) => one.agent === agent).slice(-maxLogs)) {
-      const top = await logs.topOf((await readDirectory(project, logs, log)) ?? '');
-      if (top !== null && roots.includes(top)) newest.set(agent, log.stat.mtimeMs / 1000);
+  const silent: SilentAgent[] = [];
+  for (const { name, title } of hooked) {
+    const lastCall = lastCalls.get(name) ?? null;
+    const isLate = ({ agent, stat }: FoundLog) =>
+      agent === name && stat.mtimeMs / 1000 > Math.max(lastCall ?? 0, since) + marginSeconds;
+    for (const log of found.filter(isLate).slice(-maxLogs).toReversed()) {
+      if (toFollowedLog(await states.read(log.path))?.isWhole === false) continue;
+      const { cwd, version } = await readHead(project, logs, log);
+      const top = await logs.topOf(cwd ?? '');
+      if (top === null || !roots.includes(top)) continue;
+      silent.push({ title, version, workedAt: log.stat.mtimeMs / 1000, lastCall });
+      break;
     }
-  return newest;
+  }
+  return silent;
+}
+
+/** Describes the silence in a sentence without its full stop. */
+export function describeSilent({ title, version, workedAt, lastCall }: SilentAgent): string {
+  const at = (seconds: number) => `${new Date(1000 * seconds).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  const missed =
+    lastCall === null
+      ? 'but its hooks have never called teddy'
+      : `but its hooks have not called teddy since ${at(lastCall)}`;
+  return `${title}${version === null ? '' : ` ${version}`} has worked here, last at ${at(workedAt)}, ${missed}`;
 }
 
 /** Counts the sessions of agents in this repository that were written since then, and of which teddy has read nothing. */
@@ -145,19 +186,20 @@ export async function countUncaptured(project: StatusProject, { logs, states }: 
   let count = 0;
   for await (const log of logs.find(roots, sinceMs)) {
     if ((await states.read(log.path)) !== null) continue;
-    const top = await logs.topOf((await readDirectory(project, logs, log)) ?? '');
+    const top = await logs.topOf((await readHead(project, logs, log)).cwd ?? '');
     if (top !== null && roots.includes(top)) count += 1;
   }
   return count;
 }
 
-async function readDirectory({ hash }: StatusProject, logs: Capture['logs'], { agent, path }: FoundLog) {
+async function readHead({ hash }: StatusProject, logs: Capture['logs'], { agent, path }: FoundLog) {
   const reader = (await loadAgentLog(agent))({ hash, importedAt: '' });
   for await (const line of (await logs.read(path, null))?.lines ?? []) {
     reader.line(line);
     if (reader.head().cwd !== null || line.number >= maxLines) break;
   }
-  return reader.head().cwd ?? logs.directory(agent, path);
+  const { cwd, version } = reader.head();
+  return { cwd: cwd ?? (await logs.directory(agent, path)), version };
 }
 
 function warnOfRepository(spool: SpoolState, isSet: boolean, now: Date): string[] {
@@ -185,26 +227,12 @@ function warnOfScript({ state, path }: HookScript, agents: readonly AgentState[]
   return [];
 }
 
-/** Agents write logs a little after the hook call that announces them. */
-const marginSeconds = 120;
-
-/** `log` is the time at which the agent last wrote a log here; `since` is the time at which capture began. */
-function warnOfAgent(
-  { title, hooks, trusted, problem, lastCall }: CapturedAgent,
-  log: number,
-  since: number,
-): string[] {
-  const isInstalled = hooks === 'installed';
-  const missed =
-    lastCall === null ? 'but its hooks have never called teddy' : 'but its hooks have not called teddy since then';
+function warnOfAgent({ title, hooks, trusted, problem }: CapturedAgent): string[] {
   return [
     ...(problem === null ? [] : [problem]),
     ...(hooks === 'changed' ? [`Some hooks for ${title} are missing or were changed: \`teddy capture install\`.`] : []),
-    ...(isInstalled && trusted === false
+    ...(hooks === 'installed' && trusted === false
       ? [`${title} does not run the hooks until you trust them: start it, and answer \`/hooks\` once.`]
-      : []),
-    ...(isInstalled && log > Math.max(lastCall ?? 0, since) + marginSeconds
-      ? [`${title} has worked here, ${missed}: \`teddy capture sweep\` captures what was missed.`]
       : []),
   ];
 }

@@ -156,14 +156,26 @@ const findPublications: Examination = async (scene) => {
 };
 
 /** The parts of a scene that the caller supplies. */
-type OutsideScene = Pick<Scene, 'agents' | 'findHooks' | 'findSetup'>;
+type OutsideScene = Pick<Scene, 'agents' | 'findHooks' | 'findSetup' | 'findSilent'>;
 
 /** Changes nothing without `fix`. Throws the errors of opening the repository. */
 export async function examineRepository(
   project: Project,
-  { fix, agents = null, findHooks = null, findSetup = null }: { fix: boolean } & Partial<OutsideScene>,
+  {
+    fix,
+    agents = null,
+    findHooks = null,
+    findSetup = null,
+    findSilent = null,
+  }: { fix: boolean } & Partial<OutsideScene>,
 ): Promise<Examined> {
-  const read = async (): Promise<Scene> => ({ ...(await readScene(project)), agents, findHooks, findSetup });
+  const read = async (): Promise<Scene> => ({
+    ...(await readScene(project)),
+    agents,
+    findHooks,
+    findSetup,
+    findSilent,
+  });
   let scene = await read();
   const lines = scene.lines.filter(({ remote }) => remote === null);
   const examined: Examined = { findings: [], seen: [count(lines.length, 'line')], notes: [], failures: [] };

@@ -133,12 +133,22 @@ async function judge(
 /** Hook calls that wait longer than this are late, because each call starts a drainer immediately. */
 const lateAfterSeconds = 60;
 
-export const findCapture: Examination = async ({ project, agents }) => {
+export const findCapture: Examination = async ({ project, agents, findSilent }) => {
   const isSet = (await project.settings.find('capture')).value === 'true';
   const spool = await project.spool.look();
   if (!isSet && !spool.exists) return { found: [], seen: null };
   return {
-    found: [...(await findSpool(project, isSet)), ...(agents === null ? [] : await findHooks(agents))],
+    found: [
+      ...(await findSpool(project, isSet)),
+      ...(agents === null ? [] : await findHooks(agents)),
+      ...((await findSilent?.()) ?? []).map((silent) =>
+        toFound(
+          'teddy.capture',
+          `${silent}.`,
+          'Run `teddy capture sweep` for what was missed, and `teddy capture install` for the hooks; then restart the agent.',
+        ),
+      ),
+    ],
     seen: 'capture',
   };
 };

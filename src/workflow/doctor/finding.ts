@@ -64,6 +64,8 @@ export interface Scene {
   findHooks: (() => Promise<Look>) | null;
   /** Null when teddy does not examine the parts that `teddy init` sets up. */
   findSetup: (() => Promise<Look>) | null;
+  /** Describes the agents that have worked here without their hooks; null when teddy does not examine agents. */
+  findSilent: (() => Promise<string[]>) | null;
   /** Branches with names like lines, including remote ones; archives; and everything else below `refs/teddy/`. */
   refs: readonly RefTip[];
   /** All lines, local and remote, under any name. */

@@ -8,7 +8,7 @@ import type { RefName } from '../../../src/names.ts';
 import { newFollowedLog } from '../../../src/workflow/capture/capture.ts';
 import { chooseAgents, installCapture, stopCapture, uninstallHooksOf } from '../../../src/workflow/capture/install.ts';
 import { capturePart } from '../../../src/workflow/capture/setup-part.ts';
-import { countUncaptured, readCaptureStatus } from '../../../src/workflow/capture/status.ts';
+import { findSilentAgents, countUncaptured, readCaptureStatus } from '../../../src/workflow/capture/status.ts';
 import { carryOutParts, planParts } from '../../../src/workflow/setup/set-up.ts';
 import { examineRepository } from '../../../src/workflow/doctor/examine-repository.ts';
 import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
@@ -129,7 +129,7 @@ test.each<[string, () => unknown, RegExp]>([
   [
     'an agent has worked but never called',
     () => (codexLog = { at: 4_000_000_000, cwd: '/project/src' }),
-    /Codex has worked here, but its hooks have never/,
+    /Codex 0\.169\.0 has worked here, last at 2096-10-02 07:06 UTC, but its hooks have never called teddy: `teddy capture sweep`/,
   ],
   ['lines could not be read', () => spoolState({ unreadable: 2 }), /2 recorded hook calls could not be read/],
   [
@@ -180,6 +180,26 @@ test('an agent that called after its newest log, or is paused, is not suspected'
   expect((await status()).warnings).toEqual([]);
 });
 
+test('an agent is suspected a minute after its last call, but not in a turn that a hook has announced', async () => {
+  await install();
+  const at = 4_000_000_000;
+  codexLog = { at, cwd: '/project' };
+  const silent = async (capture = captureOf()) =>
+    (await findSilentAgents(project, agents, capture)).map(({ lastCall }) => lastCall);
+  spoolState({ lastCalls: new Map([['codex', at - 61]]) });
+  expect(await silent()).toEqual([at - 61]);
+  expect((await status()).warnings[0]).toContain('but its hooks have not called teddy since 2096-10-02 07:05 UTC');
+  const open = captureOf();
+  await open.states.write('/rollout-1.jsonl', { ...newFollowedLog('codex', '/rollout-1.jsonl', ''), isWhole: false });
+  expect(await silent(open)).toEqual([]);
+  await open.states.write('/rollout-1.jsonl', { ...newFollowedLog('codex', '/rollout-1.jsonl', ''), isWhole: true });
+  expect(await silent(open)).toEqual([at - 61]);
+  spoolState({ drainer: 7 });
+  expect(await silent()).toEqual([]);
+  spoolState({ drainer: null, lastCalls: new Map([['codex', at - 60]]) });
+  expect(await silent()).toEqual([]);
+});
+
 test('an agent that has worked elsewhere is not suspected', async () => {
   await install();
   codexLog = { at: 4_000_000_000, cwd: '/other' };
@@ -192,6 +212,10 @@ test('the doctor reports nothing if nothing is captured, and otherwise names the
   expect(await examine()).toEqual([]);
   await install();
   expect(await examine()).toEqual([]);
+  const silent = { fix: false, agents: setup, findSilent: async () => ['Codex has worked here'] };
+  expect((await examineRepository(project, silent)).findings).toMatchObject([
+    { kind: 'capture', meaning: 'Codex has worked here.', todo: expect.stringContaining('`teddy capture sweep`') },
+  ]);
   script = 'broken';
   spoolState({ waiting: [{ agent: 'codex', bytes: 1, oldest: 1 }] });
   expect(await examine()).toMatchObject([

@@ -1,4 +1,5 @@
 import type { Project } from '../../../ports/project.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 import { findWorkTreesOf, type ListedSession, listNewest, sortNewest } from '../../../workflow/review/list-sessions.ts';
 import { parseLimit } from '../../arguments.ts';
 import { option, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
@@ -68,6 +69,9 @@ export class SessionListCommand extends TeddyCommand {
         if (sessions.length < count)
           terminal.say(`${sessions.length} of ${count} sessions. All of them: ${this.toWholeCommand()}`);
       }
+      if (terminal.isInteractive && !this.json)
+        for (const sentence of await this.describeSilentAgents(project))
+          terminal.say(`${toVisible(sentence)}: \`teddy doctor\`.`);
       await this.sweepInBackground(project);
       return 0;
     });
