@@ -89,7 +89,8 @@ function readPlan(context: LineContext, entry: CodexEntry, state: CodexState): v
   if (isRepeated) return;
   state.plan = { digest, isItem };
   const id = asText(isItem ? item['id'] : payload['id']) ?? context.ids.digestOf(place).slice(0, 32);
-  addPlan(context, place, timestamp, { answer: null, id, text });
+  const by = toUsage(state.model, state.provider, { input: 0, output: 0 });
+  addPlan(context, place, timestamp, { answer: null, id, text, by });
 }
 
 /** Returns the plan in an answer's text, without its tags. */

@@ -105,10 +105,10 @@ function unitsOf(line: Line): UnitRecords {
       line.reached.add(branch);
       branch.units.result(key, record, place);
     },
-    plan: (answer, record, text) => {
+    plan: (answer, record, text, by) => {
       const { tool_call_id: key } = record;
       if (key !== undefined) line.used ??= find(line, (units) => units.waitsFor(key)) ?? null;
-      ofAnswer(line, answer).plan(answer, record, text);
+      ofAnswer(line, answer).plan(answer, record, text, by);
     },
     aside: (record, usage) => here(line, true).units.aside(record, usage),
     interrupt: (note) => here(line, note !== null).units.interrupt(note),

@@ -2,6 +2,7 @@
 import type { AgentContext } from './agent-reader.ts';
 import { addSummary, interruptionNote, type LineContext } from './import-context.ts';
 import { toOutput } from './import-content.ts';
+import type { UnitUsage } from './importer.ts';
 import type { SourcePosition } from '../records/import-ids.ts';
 import { hasText, toInput } from '../records/import-values.ts';
 import type { ResultReason } from '../records/record.ts';
@@ -44,6 +45,8 @@ interface HandedPlan {
   id: string;
   callId?: string;
   text: string;
+  /** The model, if the source names it before the plan. */
+  by?: UnitUsage;
 }
 
 /** Adds a plan before the answer that submits it: the user may be waiting for the plan. Plans with equal IDs are one plan. */
@@ -51,13 +54,13 @@ export function addPlan(
   context: LineContext,
   place: SourcePosition,
   timestamp: unknown,
-  { answer, id, callId, text }: HandedPlan,
+  { answer, id, callId, text, by }: HandedPlan,
 ): void {
   if (id === '' || !hasText(text)) return;
   const base = context.base(place, timestamp, `${id}/plan`);
   if (base.id !== `${id}/plan`) return;
   const of = callId === undefined ? {} : { tool_call_id: callId };
-  context.units.plan(answer, { type: 'plan', ...base, file: 'plan.md', ...of }, text);
+  context.units.plan(answer, { type: 'plan', ...base, file: 'plan.md', ...of }, text, by);
 }
 
 /** Counts a text without words as omitted. */

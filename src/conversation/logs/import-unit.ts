@@ -88,7 +88,7 @@ export function countRecords(unit: OpenUnit): number {
 }
 
 export function toUnit({ before, message, isQueued, plan, texts, calls, after, usage }: OpenUnit): ImportUnit {
-  if (plan !== null) return { kind: 'plan', records: [plan.record], plan: plan.text };
+  if (plan !== null) return { kind: 'plan', records: [plan.record], plan: plan.text, ...usage };
   const queued = isQueued ? { queued: true } : {};
   if (message !== null) return { kind: 'message', records: [...before, message, ...after], ...queued };
   const uses = calls.map((call) => call.use);

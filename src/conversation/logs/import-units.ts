@@ -46,8 +46,8 @@ export interface UnitRecords {
   think(answer: string | null, record: ThinkingRecord): void;
   call(answer: string | null, key: string, record: ToolUseRecord, place: SourcePosition): void;
   result(key: string, record: LooseResult, place: SourcePosition): void;
-  /** Adds the plan that an answer submits: the one with the plan's call, or with this name, or the next one. */
-  plan(answer: string | null, record: PlanRecord, text: string): void;
+  /** Adds the plan that an answer (the one with the plan's call, or with this name, or the next one) submits. */
+  plan(answer: string | null, record: PlanRecord, text: string, by?: UnitUsage): void;
   /** With `usage`, the record becomes a separate unit. */
   aside(record: Aside, usage?: UnitUsage): void;
   /** Marks the answer as stopped by the user, according to the note. */
@@ -104,7 +104,7 @@ export function openUnits(log: ImportLog, ids: ImportIds, { follows = false, beg
     think: (answer, record) => (ofCall(units, answer) ?? begin(units, answer)).texts.push(record),
     call: (answer, key, use, place) => addCall(units, answer, { key, use, place }),
     result: (key, result, place) => addResult(units, key, result, place),
-    plan: (answer, record, text) => addPlan(units, answer, record, text),
+    plan: (answer, record, text, by) => addPlan(units, answer, { record, text }, by),
     aside: (record, usage) =>
       usage === undefined
         ? addAside(units, record)
@@ -206,15 +206,15 @@ function addResult(units: Units, key: string, result: LooseResult, place: Source
   settle(units);
 }
 
-function addPlan(units: Units, answer: string | null, record: PlanRecord, text: string): void {
+function addPlan(units: Units, answer: string | null, plan: NonNullable<OpenUnit['plan']>, by: UnitUsage = {}): void {
   const { queue, follows } = units;
   if (!follows) return;
-  const key = record.tool_call_id;
+  const key = plan.record.tool_call_id;
   const own = queue.find(({ calls }) => calls.some((call) => call.key === key)) ?? ofText(units, answer);
   const before = queue.slice(0, own === undefined ? queue.length : queue.indexOf(own));
   for (const unit of before) unit.isPassed = true;
   // Do not count this unit, because no line of the log can follow it.
-  queue.splice(before.length, 0, { ...emptyUnit(), plan: { record, text }, isPassed: true });
+  queue.splice(before.length, 0, { ...emptyUnit(), plan, usage: by, isPassed: true });
   settle(units);
 }
 

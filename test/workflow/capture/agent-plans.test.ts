@@ -18,7 +18,7 @@ import { readLine, readTurnState } from '../../../src/view/view.ts';
 import { findPageSource, readPage } from '../../../src/workflow/page/read-page.ts';
 import { showTurn } from '../../../src/workflow/review/show-turn.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';
-import { claudePlans, firstPlan, secondPlan } from '../../support/agent-plan-fixtures.ts';
+import { claudePlans, codexPlans, firstPlan, secondPlan } from '../../support/agent-plan-fixtures.ts';
 import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, planOf, say, storyOf } from '../../support/turns.ts';
@@ -101,6 +101,23 @@ describe('the plans of a captured session', () => {
       { title: 'Add a login route', details: ['1. Add the route.'], sha256: project.hash(firstPlan) },
       { title: 'Add a login route', sha256: project.hash(secondPlan) },
     ]);
+  });
+
+  test('carry the model of a Codex session, which its log names before them', async () => {
+    const project = await memoryProject();
+    const file = '/home/ada/.codex/sessions/2026/01/24/rollout-1.jsonl';
+    const capture = memoryCapture('codex');
+    capture.files.set(file, toText(codexPlans()));
+    const follower = await openFollower(project, capture, { agent: 'codex', path: file }, options);
+    await advance(follower);
+    await settle(follower);
+    const line = shortRef(follower.state.log.branches[0]?.ref as RefName);
+    const plans = (await entriesOf(project, line)).filter(({ kind }) => kind === 'plan');
+    expect(plans.map(({ provider, model }) => [provider, model])).toEqual([
+      ['openai', 'gpt-5'],
+      ['openai', 'gpt-5'],
+    ]);
+    expect(await violationsOf(project)).toEqual([]);
   });
 
   test('are not plans that teddy could execute', async () => {
