@@ -59,6 +59,11 @@ function render(value: Value): string {
   return typeof value === 'number' ? String(value) : value.map(render).join('');
 }
 
+/** Renders the parts of a sentence that are in back-ticks, such as commands, as code. */
+export function withCode(text: string): Html {
+  return html`${text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part))}`;
+}
+
 /** Returns the first line, cut to `max` characters. */
 export function firstLine(text: string, max: number): string {
   const line = text.trimStart().split('\n', 1)[0] ?? '';

@@ -4,7 +4,7 @@ import type { Problem } from '../plan/match/problem.ts';
 import type { Action } from '../plan/plan.ts';
 import { countOf } from '../session/spending/describe-spending.ts';
 import type { Hash } from '../ports/project.ts';
-import { html, markup, type Html } from './html.ts';
+import { html, markup, withCode, type Html } from './html.ts';
 import css from './live.css?raw';
 import script from './live-script.js?raw';
 import { toSource, type LiveParts } from './render-page.ts';
@@ -237,5 +237,5 @@ function renderTicks(actions: readonly Action[]): Html {
 }
 
 function renderReason(reason: string): Html {
-  return html`<p class="reason">${reason}</p>`;
+  return html`<p class="reason">${withCode(reason)}</p>`;
 }

@@ -4,7 +4,7 @@ import { countOf, formatCost } from '../session/spending/describe-spending.ts';
 import { formatCount } from '../session/text/format-count.ts';
 import { groupBy } from '../session/text/group-by.ts';
 import type { Spending } from '../session/spending/spending.ts';
-import { html, markup, type Html } from './html.ts';
+import { html, markup, withCode, type Html } from './html.ts';
 import css from './list.css?raw';
 import script from './list-script.js?raw';
 import { pageStyle, toSource } from './render-page.ts';
@@ -186,7 +186,7 @@ export function renderRefusal({ error, code, hint }: { error: string; code: stri
   const message = code === 'TOKEN_REFUSED' ? 'You can only open this page from your own terminal.' : error;
   const way = isLocked
     ? html`Run <code>teddy view</code> in the repository: it prints a link and opens it.`
-    : (hint ?? '').split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
+    : withCode(hint ?? '');
   return renderDocument(
     'Not opened',
     html`<h1>${isLocked ? 'Access denied' : 'This cannot be shown'}</h1>

@@ -260,6 +260,7 @@ describe('the pages', () => {
     const { text } = await browse('GET', `${page}/controls`);
     expect(text).not.toContain('value="run"');
     expect(text).toContain('is not checked out anywhere');
+    expect(text).toMatch(/<code>git switch [^<]*<\/code>/);
     const answer = await act('run', { plan: await pending(), actions: [1] });
     expect(answer).toMatchObject({
       status: 409,
