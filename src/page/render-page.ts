@@ -200,7 +200,7 @@ function renderStream(page: SessionPage): Html {
 }
 
 function renderCommit(other: PageCommit): Html {
-  const { commit, kind, author, time, files } = other;
+  const { commit, kind, author, time, files, omitted } = other;
   const { word, subject } = describeCommit(other);
   const id = `o-${commit.slice(0, 10)}`;
   return html`<div class="between ${kind}" id="${id}">
@@ -209,11 +209,12 @@ function renderCommit(other: PageCommit): Html {
       <span class="muted">${author}, ${renderTime(time)}, <code>${commit.slice(0, 10)}</code></span>
     </p>
     ${
-      files.length === 0
+      files.length + omitted === 0
         ? null
         : html`<details class="fold">
-            <summary>${countOf(files.length, 'file')} ${renderSum(files)}</summary>
+            <summary>${countOf(files.length + omitted, 'file')} ${omitted === 0 && renderSum(files)}</summary>
             ${files.map((file, at) => renderFile(file, `${id}-f${at + 1}`))}
+            ${omitted === 0 ? null : html`<p class="cut">${countOf(omitted, 'more file')}: <code>git show ${commit.slice(0, 10)}</code></p>`}
           </details>`
     }
   </div>`;

@@ -62,6 +62,8 @@ export interface PageCommit {
   subject: string;
   /** The code that it changed; empty for a landing. */
   files: PageFile[];
+  /** The number of changed files that the page leaves out. */
+  omitted: number;
 }
 
 /** A text, or the part of it that fits on the page. */

@@ -76,6 +76,7 @@ describe('the head', () => {
       author: 'Ada',
       subject: 'Land',
       files: [],
+      omitted: 0,
     });
     const turns = [pageTurn('01', { outcome: 'SUCCESS' }), pageTurn('02', { outcome: 'FAILURE' })];
     const short = oid('landing').slice(0, 10);
@@ -183,6 +184,7 @@ describe('the files', () => {
       author: 'Grace',
       subject: 'Mine',
       files: [pageFile('mine.txt', null, 'a\n')],
+      omitted: 0,
     };
     const html = render(
       sessionPage(
@@ -193,7 +195,7 @@ describe('the files', () => {
           pageTurn('04', { promise: promise('src/gone.ts', 'missed'), undoneBy: oid('undo') }),
         ],
         {
-          others: [own, { ...own, commit: oid('written'), kind: 'write' }],
+          others: [own, { ...own, commit: oid('written'), kind: 'write', omitted: 2 }],
           files: [
             lineFile('mine.txt', [{ kind: 'commit', commit: oid('own') }]),
             lineFile('src/a.ts', [byTurn('01'), { kind: 'undo', turn: turnName('02') }]),
@@ -220,6 +222,7 @@ describe('the files', () => {
     expect(section).toContain('href="#t01-a1"');
     expect(section).toContain(`href="#o-${oid('own').slice(0, 10)}"`);
     expect(html).toContain(`id="o-${oid('own').slice(0, 10)}-f1"`);
+    expect(toText(html)).toContain(`2 more files: git show ${oid('written').slice(0, 10)}`);
     // The hunk's label leads there too.
     expect(toText(section)).toMatch(/@@ -0,0 \+1,1 @@ +turn 01, action 1, undo of turn 02/);
   });
@@ -718,6 +721,7 @@ describe('a text by anybody', () => {
               author: said,
               subject: said,
               files: [],
+              omitted: 0,
             },
           ],
           checks: {

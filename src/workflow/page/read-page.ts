@@ -158,6 +158,9 @@ function toBase({ own, below }: WalkedLine): SessionPage['base'] {
   return below === null ? null : { commit: below, branch: own[0]?.entry?.baseBranch ?? null };
 }
 
+/** A commit with more files most likely merges another branch, and the view of all files has them anyway. */
+const maxCommitFiles = 200;
+
 /** Lists the commits on each line that belong to no turn, then the landings. */
 async function listOthers(
   { masker, repository: { store } }: Project,
@@ -168,11 +171,12 @@ async function listOthers(
   const toPageStep = stepReader(masker);
   const add = async (kind: PageCommit['kind'], line: WalkedLine, after: TurnName | null, step: OtherStep) => {
     const { commit, at: time, author, subject, changes } = step;
-    const files = await openTexts(masker)
-      .diff(store, kind === 'landing' ? [] : joinChanges(changes ?? []))
-      .catch(nullIfDamaged);
+    const code = kind === 'landing' ? [] : joinChanges(changes ?? []);
+    const read = await openTexts(masker).diff(store, code.slice(0, maxCommitFiles)).catch(nullIfDamaged);
+    const files = read ?? [];
     const named = await maskString(masker, subject);
-    others.push({ commit, kind, line: line.name, after, time, author, subject: named, files: files ?? [] });
+    const about = { commit, kind, line: line.name, after, time, author, subject: named };
+    others.push({ ...about, files, omitted: code.length - files.length });
   };
   for (const line of lines) {
     const shown = new Set([...line.turns.values()].flatMap(({ steps, isOwn }) => (isOwn ? steps : [])));

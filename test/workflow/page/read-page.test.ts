@@ -130,6 +130,17 @@ describe('a page', () => {
     expect(page.others).toMatchObject([{ kind: 'own', line, after: '01', subject: 'Mine', author: 'Ada Example' }]);
   });
 
+  test('shows the first 200 files of a commit, and counts the rest', async () => {
+    const merged = await given.session();
+    await merged.commit(
+      'Merge it\n',
+      Object.fromEntries(Array.from({ length: 203 }, (_, at) => [`f${at}.txt`, 'x\n'])),
+    );
+    const { others, files } = await read(merged);
+    expect(others.map((one) => [one.files.length, one.omitted])).toEqual([[200, 3]]);
+    expect(files).toHaveLength(203);
+  });
+
   test('compares a branch’s first turn with the turn of the same number on the line that it forks from', () => {
     expect(page.comparisons).toMatchObject([{ one: '02', other: '02-branch-01' }]);
     expect(page.comparisons[0]?.code.map(({ path, change }) => [path, change])).toEqual([
