@@ -9,7 +9,7 @@ import { renderNumbers } from './charts.ts';
 import { html, markup, renderTime, type Html } from './html.ts';
 import css from './page.css?raw';
 import script from './page-script.js?raw';
-import type { PageChecks, PageCommit, PageTurn, SessionPage, PageComparison, PagePlan } from './session-page.ts';
+import type { PageCommit, PageTurn, SessionPage, PageComparison, PagePlan } from './session-page.ts';
 import { describeCommit, renderTimeline } from './timeline.ts';
 import { renderTurn, renderVerdict, revisedPlan, titleOf } from './turn.ts';
 import { renderPatch as comparePlans } from '../plan/match/diff.ts';
@@ -84,7 +84,7 @@ export function pageSources(hash: Hash): { style: string; script: string } {
 }
 
 function renderHead(page: SessionPage): Html {
-  const { source, title, base, authors, startedAt, endedAt, spent, checks } = page;
+  const { source, title, base, authors, startedAt, endedAt, spent } = page;
   const tip = source.lines[0]?.tip ?? '';
   const took = startedAt === null || endedAt === null ? 0 : Date.parse(endedAt) - Date.parse(startedAt);
   const answers = { Outcome: findOutcome(page), Tests: findTests(page), Approved: findApproval(page) };
@@ -98,7 +98,7 @@ function renderHead(page: SessionPage): Html {
     <p class="facts">
       ${authors.length === 0 ? null : html`<span>${authors.join(', ')}</span> `}${startedAt === null ? null : html`<span>${renderTime(startedAt)}${endedAt === null || endedAt.slice(0, 16) === startedAt.slice(0, 16) ? null : html` to ${renderTime(endedAt)}`}</span>`}
     </p>
-    ${renderBadges(checks, tip)}
+    ${renderBadges(page)}
     <dl class="tiles">
       ${Object.entries(answers).map(([name, { tone, word, note }]) => tile(name, html`<span class="${tone}">${word}</span>`, note))}
       ${tile('Files', html`<a href="#files">${formatCount(page.files.length)}</a> ${renderSum(page.files)}`, null)}
@@ -149,10 +149,11 @@ function tile(name: string, value: string | Html, note: Html | null): Html {
  * Renders badges that show which checks ran, and at which commit. The page has no clock, so the badges do not cover
  * later commits.
  */
-function renderBadges(checks: PageChecks | null, tip: string): Html | null {
+function renderBadges({ checks, source: { lines } }: SessionPage): Html | null {
   if (checks === null) return null;
   const { verify, replay } = checks;
-  const at = html` <span class="muted">at <code>${tip.slice(0, 10)}</code></span>`;
+  const all = lines.length > 1 ? `on all ${countOf(lines.length, 'branch', 'branches')}, ` : '';
+  const at = html` <span class="muted">${all}at <code>${lines[0]?.tip.slice(0, 10) ?? ''}</code></span>`;
   const verified =
     verify.faults.length > 0
       ? badge('bad', `Verify: ${countOf(verify.faults.length, 'fault')}`)

@@ -459,6 +459,11 @@ describe('a turn', () => {
     const html = render(sessionPage([], { spent, checks: { verify, replay } })).replace(/\s+/g, ' ');
     expect(html).toContain('<dt>Cost</dt> <dd>– <small>2 answers without a count</small></dd>');
     expect(toText(html)).toContain('Verified: 1 entry, no fault');
+    expect(textIn(html, 'class="badges"', '</p>')).toMatch(/nothing to compare at [0-9a-f]{10}$/);
+    const { source } = sessionPage([]);
+    const lines = ['a', 'b'].map((name) => ({ name, tip: oid(name) }));
+    const both = render(sessionPage([], { source: { ...source, lines }, checks: { verify, replay } }));
+    expect(textIn(both, 'class="badges"', '</p>')).toContain(`on all 2 branches, at ${oid('a').slice(0, 10)}`);
   });
 
   test('shows below the actions what its plan does not lead to expect', () => {
