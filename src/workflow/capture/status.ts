@@ -158,7 +158,9 @@ export async function findSilentAgents(
     const lastCall = lastCalls.get(name) ?? null;
     const isLate = ({ agent, stat }: FoundLog) =>
       agent === name && stat.mtimeMs / 1000 > Math.max(lastCall ?? 0, since) + marginSeconds;
-    for (const log of found.filter(isLate).slice(-maxLogs).toReversed()) {
+    // An agent that sorts its logs by their beginning may have gone on with an old one.
+    const newest = found.filter(isLate).toSorted((one, other) => other.stat.mtimeMs - one.stat.mtimeMs);
+    for (const log of newest.slice(0, maxLogs)) {
       if (toFollowedLog(await states.read(log.path))?.isWhole === false) continue;
       const { cwd, version } = await readHead(project, logs, log);
       const top = await logs.topOf(cwd ?? '');

@@ -194,6 +194,15 @@ test('an agent is suspected a minute after its last call, but not in a turn that
   expect(await silent(open)).toEqual([]);
   await open.states.write('/rollout-1.jsonl', { ...newFollowedLog('codex', '/rollout-1.jsonl', ''), isWhole: true });
   expect(await silent(open)).toEqual([at - 61]);
+  const resumed = captureOf();
+  const { find } = resumed.logs;
+  resumed.logs.find = async function* (roots, sinceMs) {
+    for await (const log of find(roots, sinceMs)) {
+      yield { ...log, stat: { ...log.stat, mtimeMs: 1000 * (at + 9) } };
+      yield log;
+    }
+  };
+  expect((await findSilentAgents(project, agents, resumed)).map(({ workedAt }) => workedAt)).toEqual([at + 9]);
   spoolState({ drainer: 7 });
   expect(await silent()).toEqual([]);
   spoolState({ drainer: null, lastCalls: new Map([['codex', at - 60]]) });
