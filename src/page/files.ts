@@ -68,10 +68,11 @@ function listRows(page: SessionPage): FileRow[] {
 }
 
 function unplannedState({ others }: SessionPage, by: readonly PageOrigin[]): FileState {
-  if (by.some(({ kind }) => kind !== 'commit')) return 'none';
+  // Nothing may be known about a file, because an object is missing.
+  if (by.length === 0 || by.some(({ kind }) => kind !== 'commit')) return 'none';
   const isWritten = (origin: PageOrigin) =>
     others.some(({ commit, kind }) => kind === 'write' && origin.kind === 'commit' && commit === origin.commit);
-  return by.length > 0 && by.every(isWritten) ? 'written' : 'hand';
+  return by.every(isWritten) ? 'written' : 'hand';
 }
 
 /** Sorts a directory's own files before its subdirectories. */

@@ -2,6 +2,7 @@
 import { isTest } from '../plan/report/promise.ts';
 import { countOf } from '../session/spending/describe-spending.ts';
 import { formatCount } from '../session/text/format-count.ts';
+import { parseObject } from '../session/text/parse-object.ts';
 import { listStanding } from './files.ts';
 import { firstLine, html, type Html } from './html.ts';
 import type { PageTurn, SessionPage } from './session-page.ts';
@@ -39,6 +40,15 @@ export function findTests(page: SessionPage): Answer {
   const run = turns.flatMap(listTests).at(-1);
   if (run === undefined) return { tone: 'quiet', word: 'none ran', note: null };
   const { turn, action, command, isPassed } = run;
+  // Its last command decides a script's exit code: of a test in a pipe, nothing is known.
+  const isCertain =
+    !isPassed ||
+    isTest(
+      command
+        .trim()
+        .split(/[|;\n]+/)
+        .at(-1) ?? '',
+    );
   const later = turns
     .slice(turns.indexOf(turn))
     .flatMap((one) =>
@@ -48,26 +58,24 @@ export function findTests(page: SessionPage): Answer {
   const changed =
     first === undefined ? '' : `; ${later.length > 1 ? countOf(new Set(later).size, 'file') : first} changed later`;
   return {
-    tone: isPassed ? (changed === '' ? 'good' : 'warn') : 'bad',
-    word: isPassed ? 'passed' : 'failed',
+    tone: isPassed ? (isCertain && changed === '' ? 'good' : 'warn') : 'bad',
+    word: isPassed ? (isCertain ? 'passed' : 'ran') : 'failed',
     note: html`<code>${firstLine(command, 40)}</code> in
-      <a href="#t${turn.turn}${action === null ? '' : `-a${action}`}">turn ${turn.turn}</a>${changed}`,
+      <a href="#t${turn.turn}${action === null ? '' : `-a${action}`}">turn ${turn.turn}</a
+      >${isCertain ? '' : '; its exit code may be another command’s'}${changed}`,
   };
 }
 
 function listTests(turn: PageTurn): TestRun[] {
   const called = turn.parts.flatMap((part): TestRun[] => {
-    const command =
-      part.kind === 'call' ? /"(?:command|cmd|script)": "((?:[^"\\]|\\.)*)/.exec(part.input.text)?.[1] : undefined;
-    if (part.kind !== 'call' || part.result === null || command === undefined || !isTest(command)) return [];
-    return [
-      {
-        turn,
-        action: null,
-        command: command.replace(/\\(["\\])/g, '$1'),
-        isPassed: !part.result.isError && part.result.reason === null,
-      },
-    ];
+    if (part.kind !== 'call' || part.result === null) return [];
+    const { command: given, cmd, script } = parseObject(part.input.text) ?? {};
+    const command = [given, cmd, script]
+      .flat()
+      .filter((word) => typeof word === 'string')
+      .join(' ');
+    const { isError, reason } = part.result;
+    return isTest(command) ? [{ turn, action: null, command, isPassed: !isError && reason === null }] : [];
   });
   const planned = (turn.report?.report.action_logs ?? []).flatMap((log): TestRun[] => {
     const command = String(log.params['command'] ?? '').trim();

@@ -96,14 +96,22 @@ describe('the head', () => {
     expect(head([tested('SUCCESS'), { ...later, undoneBy: oid('undo') }])).not.toContain('changed later');
     const own = (action: number) => tested('SUCCESS', { files: [pageFile('b.ts', null, 'b\n', action)] });
     expect([2, 1].map((action) => head([own(action)]).includes('b.ts changed later'))).toEqual([true, false]);
-    const call = (isError: boolean): PageTurn['parts'][number] => ({
+    const call = (isError: boolean, script = 'npx vitest "run"'): PageTurn['parts'][number] => ({
       kind: 'call',
       tool: 'Bash',
-      input: whole(JSON.stringify({ command: 'npx vitest "run"' }, null, 2)),
+      input: whole(JSON.stringify({ command: script }, null, 2)),
       result: { output: whole(''), isError, reason: null },
     });
     expect(head([pageTurn('01', { parts: [call(false)] })])).toContain('Tests passed npx vitest "run"');
     expect(head([pageTurn('01', { parts: [call(true)] })])).toContain('Tests failed');
+    for (const script of ['npm test | tail -5', 'npm test || true', 'npm test; echo done', 'npm test\necho done']) {
+      const said = head([pageTurn('01', { parts: [call(false, script)] })]);
+      expect(said, script).toContain('Tests ran npm test');
+      expect(said, script).toContain('its exit code may be another command’s');
+      expect(head([pageTurn('01', { parts: [call(true, script)] })]), script).toContain('Tests failed');
+    }
+    for (const script of ['npm run lint && npm test', 'cd app; npm test'])
+      expect(head([pageTurn('01', { parts: [call(false, script)] })]), script).toContain('Tests passed');
   });
 
   test('says who approved how much, and how many plans were refused', () => {
@@ -225,6 +233,16 @@ describe('the files', () => {
     expect(toText(html)).toContain(`2 more files: git show ${oid('written').slice(0, 10)}`);
     // The hunk's label leads there too.
     expect(toText(section)).toMatch(/@@ -0,0 \+1,1 @@ +turn 01, action 1, undo of turn 02/);
+  });
+
+  test('are not called the user’s own when nothing is known about them', () => {
+    const section = textIn(
+      render(sessionPage([], { files: [lineFile('a.txt', [])] })),
+      '<section id="files"',
+      '</section>',
+    );
+    expect(section).toContain('1 file changed: 1 without a plan.');
+    expect(section).not.toContain('by hand');
   });
 
   test('stand on the page once when they are long, and start folded when a program wrote them', () => {
