@@ -14,6 +14,28 @@ function turn(name: string, parent: string | null, before: string | null, after:
   return { turn: name, parent, files: [pageFile('a.txt', before, after)] } as unknown as PageTurn;
 }
 
+interface Edit {
+  at: number;
+  removed: number;
+  added: number;
+}
+
+const edit = fc.record<Edit>({ at: fc.nat(20), removed: fc.nat(3), added: fc.nat(3) });
+/** The number of lines in a file at first, and the edits of each step. */
+const histories = fc.record({
+  length: fc.nat(30),
+  all: fc.array(fc.array(edit, { minLength: 1, maxLength: 4 }), { maxLength: 8 }),
+});
+const baseOf = (length: number) => Array.from({ length }, (_, at) => `base ${at}`);
+
+/** Each line that a step adds names it, and no two lines of a history are equal. */
+function change(lines: readonly string[], edits: readonly Edit[], step: string): string[] {
+  const changed = [...lines];
+  for (const [place, { at, removed, added }] of edits.entries())
+    changed.splice(at, removed, ...Array.from({ length: added }, (_, line) => `${step} line ${place}.${line}`));
+  return changed;
+}
+
 const replacesOf = (turns: PageTurn[]) => withOrigins(turns).map(({ files }) => files[0]?.replaces);
 
 test('a hunk names the turns whose lines it removes, even if lines above were added', () => {
@@ -58,31 +80,24 @@ test('a branch continues from the turn that it forked from, and lines changed in
 });
 
 propertyTest('whatever turns do to a file, a hunk names exactly those whose lines it removes', () => {
-  const edit = fc.record({ at: fc.nat(20), removed: fc.nat(3), added: fc.nat(3) });
   fc.assert(
-    fc.property(
-      fc.nat(30),
-      fc.array(fc.array(edit, { minLength: 1, maxLength: 4 }), { maxLength: 8 }),
-      (length, all) => {
-        let [lines, count] = [Array.from({ length }, (_, at) => `base ${at}`), 0];
-        const turns: PageTurn[] = [];
-        const expected: string[][] = [];
-        for (const [at, edits] of all.entries()) {
-          const name = String(at + 1).padStart(2, '0') as TurnName;
-          const before = lines;
-          lines = [...lines];
-          for (const { at: from, removed, added } of edits)
-            lines.splice(from, removed, ...Array.from({ length: added }, () => `${name} line ${(count += 1)}`));
-          const gone = before
-            .filter((line) => !lines.includes(line) && !line.startsWith('base'))
-            .map((line) => line.slice(0, 2));
-          expected.push([...new Set(gone)].toSorted());
-          turns.push(turn(name, turns.at(-1)?.turn ?? null, toText(before), toText(lines)));
-        }
-        const found = replacesOf(turns).map((hunks) => [...new Set(hunks?.flat())].toSorted());
-        expect(found).toEqual(expected);
-      },
-    ),
+    fc.property(histories, ({ length, all }) => {
+      let lines = baseOf(length);
+      const turns: PageTurn[] = [];
+      const expected: string[][] = [];
+      for (const [at, edits] of all.entries()) {
+        const name = String(at + 1).padStart(2, '0') as TurnName;
+        const before = lines;
+        lines = change(lines, edits, name);
+        const gone = before
+          .filter((line) => !lines.includes(line) && !line.startsWith('base'))
+          .map((line) => line.slice(0, 2));
+        expected.push([...new Set(gone)].toSorted());
+        turns.push(turn(name, turns.at(-1)?.turn ?? null, toText(before), toText(lines)));
+      }
+      const found = replacesOf(turns).map((hunks) => [...new Set(hunks?.flat())].toSorted());
+      expect(found).toEqual(expected);
+    }),
     runs(1000),
   );
 });
@@ -101,36 +116,29 @@ test('a hunk of the whole change names what added its new lines and what removed
 });
 
 propertyTest('whatever steps do to a file, each hunk of the whole change names exactly those that made it', () => {
-  const edit = fc.record({ at: fc.nat(20), removed: fc.nat(3), added: fc.nat(3) });
   fc.assert(
-    fc.property(
-      fc.nat(30),
-      fc.array(fc.array(edit, { minLength: 1, maxLength: 4 }), { maxLength: 8 }),
-      (length, all) => {
-        const base = Array.from({ length }, (_, at) => `base ${at}`);
-        let [lines, count] = [base, 0];
-        const removers = new Map<string, string>();
-        const steps = all.map((edits, at) => {
-          const origin = String(at + 1);
-          const before = lines;
-          lines = [...lines];
-          for (const { at: from, removed, added } of edits)
-            lines.splice(from, removed, ...Array.from({ length: added }, () => `${origin} line ${(count += 1)}`));
-          for (const line of before) if (!lines.includes(line)) removers.set(line, origin);
-          return { file: pageFile('a.txt', toText(before), toText(lines)), origin };
+    fc.property(histories, ({ length, all }) => {
+      const base = baseOf(length);
+      let lines = base;
+      const removers = new Map<string, string>();
+      const steps = all.map((edits, at) => {
+        const origin = String(at + 1);
+        const before = lines;
+        lines = change(lines, edits, origin);
+        for (const line of before) if (!lines.includes(line)) removers.set(line, origin);
+        return { file: pageFile('a.txt', toText(before), toText(lines)), origin };
+      });
+      const whole = pageFile('a.txt', toText(base), toText(lines));
+      const expected = whole.diff.text
+        .split(/^@@.*\n/m)
+        .slice(1)
+        .map((hunk) => {
+          const added = [...hunk.matchAll(/^\+(\d+) line/gm)].map(([, origin]) => origin);
+          const removed = [...hunk.matchAll(/^-(base \d+)$/gm)].map(([, line = '']) => removers.get(line));
+          return [...new Set([...added, ...removed])].toSorted();
         });
-        const whole = pageFile('a.txt', toText(base), toText(lines));
-        const expected = whole.diff.text
-          .split(/^@@.*\n/m)
-          .slice(1)
-          .map((hunk) => {
-            const added = [...hunk.matchAll(/^\+(\d+) line/gm)].map(([, origin]) => origin);
-            const removed = [...hunk.matchAll(/^-(base \d+)$/gm)].map(([, line = '']) => removers.get(line));
-            return [...new Set([...added, ...removed])].toSorted();
-          });
-        expect(findOrigins(whole, steps)).toEqual(expected);
-      },
-    ),
+      expect(findOrigins(whole, steps)).toEqual(expected);
+    }),
     runs(1000),
   );
 });

@@ -130,7 +130,7 @@ export async function toPageTurn(
   const made = { read, sha256: sources.planSha256 ?? '', steps, command: commandOf('plan.md', ['plan']) };
   const plan = await toPlan(page, made);
   if (plan?.parsed != null && read.status === 'planned')
-    plan.preview = await previewPlan(project, page, { ...made, tip: line.tip }).catch(
+    plan.preview = await toPreview(project, page, { ...made, tip: line.tip }).catch(
       toFault(faults, 'the files that its plan would change'),
     );
   const verdicts = await toVerdicts(project, target, transcript.cut).catch(toFault(faults, 'the verdicts on its plan'));
@@ -327,7 +327,7 @@ async function toPlan(
 const [linesAround, maxNearLines] = [2, 40];
 
 /** Runs the plan virtually on the files in the line's last commit, which are the same in every clone. */
-async function previewPlan(
+async function toPreview(
   { masker, repository: { store } }: Project,
   page: PageTexts,
   { read, command, tip }: Made & { read: Turn; tip: Oid },
