@@ -4,8 +4,10 @@ import { createRequire } from 'node:module';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { hasChromium, openChromium, type OpenedPage, type TestBrowser } from '../support/chromium.ts';
+import { claudePlanWaits } from '../support/followed-log.ts';
 import { given } from '../support/given.ts';
 import { openTestServer, type TestServer } from '../support/http-server.ts';
+import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
 import { scriptedModel } from '../support/scripted-model.ts';
 import { slowTest } from '../support/slow-test.ts';
 import { command, create, edit, line, planOf, say, session } from '../support/turns.ts';
@@ -20,8 +22,8 @@ describe.runIf(hasChromium)('the bar', () => {
   afterEach(() => server?.stop());
   afterAll(() => browser?.close());
 
-  async function enter(context?: BrowserContext): Promise<OpenedPage> {
-    const { body } = await server.call('POST', '/api/page-links', { session: session });
+  async function enter(context?: BrowserContext, named: string = session): Promise<OpenedPage> {
+    const { body } = await server.call('POST', '/api/page-links', { session: named });
     const opened = context && (await context.newPage());
     if (!opened) return browser.open(String(body['link']));
     await opened.goto(String(body['link']));
@@ -86,11 +88,17 @@ describe.runIf(hasChromium)('the bar', () => {
 
   slowTest('hides nothing, and has no accessibility fault, whatever waits', async () => {
     const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-    const plans = [[create('a.txt'), command('ls')], [edit('README.md', 'no such line', 'x')], []];
-    for (const actions of plans) {
-      const project = actions.length === 0 ? await given.session() : await given.plannedTurn(actions);
+    const foreign = await memoryProject();
+    const { session: captured } = await claudePlanWaits(foreign);
+    const waiting: [MemoryProject, string][] = [
+      [await given.plannedTurn([create('a.txt'), command('ls')]), session],
+      [await given.plannedTurn([edit('README.md', 'no such line', 'x')]), session],
+      [await given.session(), session],
+      [foreign, captured],
+    ];
+    for (const [project, named] of waiting) {
       server = await openTestServer({ ...options, project });
-      const { page } = await enter();
+      const { page } = await enter(undefined, named);
       await page.getByText('Connected.').waitFor();
       for (const [width, colorScheme] of [
         [1280, 'light'],

@@ -2,13 +2,12 @@ import { createHash } from 'node:crypto';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RefName, SessionId, TurnName } from '../../src/names.ts';
-import { advance, openFollower } from '../../src/workflow/capture/follow-log.ts';
 import { showTurn } from '../../src/workflow/review/show-turn.ts';
 import { given } from '../support/given.ts';
-import { claudePlans, secondPlan } from '../support/agent-plan-fixtures.ts';
+import { secondPlan } from '../support/agent-plan-fixtures.ts';
 import { openEvents } from '../support/event-client.ts';
+import { claudePlanWaits } from '../support/followed-log.ts';
 import { openTestServer, type Answer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
-import { memoryCapture } from '../support/memory-agent-logs.ts';
 import { type MemoryProject } from '../support/memory-repository.ts';
 import { scriptedModel, type ScriptedModel } from '../support/scripted-model.ts';
 import { command, create, edit, line, memos, planOf, say, session, start, storyOfLine } from '../support/turns.ts';
@@ -463,14 +462,7 @@ describe('an act from a page', () => {
   });
 
   test('gives a verdict on another agent’s plan', async () => {
-    const capture = memoryCapture('claude-code');
-    const path = '/home/ada/.claude/projects/-home-ada-shop/s1.jsonl';
-    const lines = claudePlans('2.1.330').map((one) => `${JSON.stringify(one)}\n`);
-    capture.files.set(path, lines.slice(0, lines.findIndex((one) => one.includes('"toolu_4"')) + 1).join(''));
-    const options = { cwd: null, isOurs: async () => true, isLeftOut: () => false };
-    const follower = await openFollower(project, capture, { agent: 'claude-code', path }, options);
-    await advance(follower);
-    const captured = follower.state.log.session ?? '';
+    const { session: captured } = await claudePlanWaits(project);
     const at = `/sessions/${captured}`;
     const { text } = await browse('GET', `${at}/controls`);
     expect(text.match(/name="act" value="\w+"/g)).toEqual(

@@ -1,6 +1,6 @@
 /** A Claude Code log in a test's own words, followed in an in-memory repository, and the resulting lines. */
 import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
-import { shortRef } from '../../src/names.ts';
+import { shortRef, type SessionId } from '../../src/names.ts';
 import {
   advance,
   openFollower,
@@ -9,7 +9,8 @@ import {
   type FollowOptions,
 } from '../../src/workflow/capture/follow-log.ts';
 import { verifySession } from '../../src/workflow/verify/session.ts';
-import type { MemoryCapture } from './memory-agent-logs.ts';
+import { claudePlans } from './agent-plan-fixtures.ts';
+import { memoryCapture, type MemoryCapture } from './memory-agent-logs.ts';
 import type { MemoryProject } from './memory-repository.ts';
 
 export const path = '/home/user/.claude/projects/-project/s1.jsonl';
@@ -34,6 +35,20 @@ export async function capture(project: MemoryProject, logs: MemoryCapture, text:
   await advance(follower);
   await settle(follower);
   return follower;
+}
+
+/** A line of Claude Code's that waits at the plan in `call`, its second by default. */
+export async function claudePlanWaits(
+  project: MemoryProject,
+  call = 'toolu_4',
+): Promise<{ capture: MemoryCapture; session: SessionId; line: string }> {
+  const logs = memoryCapture('claude-code');
+  const lines = claudePlans('2.1.330').map((one) => `${JSON.stringify(one)}\n`);
+  logs.files.set(path, lines.slice(0, lines.findIndex((one) => one.includes(`"${call}"`)) + 1).join(''));
+  const follower = await openFollower(project, logs, { agent: 'claude-code', path }, options);
+  await advance(follower);
+  const [line = ''] = await linesOf(project);
+  return { capture: logs, session: follower.state.log.session as SessionId, line };
 }
 
 export async function filesOf(project: MemoryProject, line: string, name: string): Promise<Record<string, string>> {

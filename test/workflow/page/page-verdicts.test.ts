@@ -1,13 +1,10 @@
 /** Verdicts on plans, and revised plans, on a page. */
 import { describe, expect, test } from 'vitest';
 import { renderSessionPage } from '../../../src/page/render-page.ts';
-import { shortRef } from '../../../src/names.ts';
-import { advance, openFollower } from '../../../src/workflow/capture/follow-log.ts';
 import { findPageSource, readPage } from '../../../src/workflow/page/read-page.ts';
 import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
 import { given } from '../../support/given.ts';
-import { claudePlans } from '../../support/agent-plan-fixtures.ts';
-import { memoryCapture } from '../../support/memory-agent-logs.ts';
+import { claudePlanWaits } from '../../support/followed-log.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, planOf, say, session } from '../../support/turns.ts';
 
@@ -65,20 +62,12 @@ describe('a plan by teddy', () => {
 
 test('another agent’s plans are revisions of each other, and wait until they are judged', async () => {
   const project = await memoryProject();
-  const capture = memoryCapture('claude-code');
-  const path = '/home/ada/.claude/projects/-home-ada-shop/s1.jsonl';
-  const lines = claudePlans('2.1.330').map((one) => `${JSON.stringify(one)}\n`);
-  const end = lines.findIndex((one) => one.includes('"toolu_4"')) + 1;
-  capture.files.set(path, lines.slice(0, end).join(''));
-  const options = { cwd: null, isOurs: async () => true, isLeftOut: () => false };
-  await advance(await openFollower(project, capture, { agent: 'claude-code', path }, options));
-  const [found] = await project.repository.store.listRefs('refs/heads/teddy/');
-  const line = found === undefined ? '' : shortRef(found.ref);
-  const before = await read(project, line);
+  const { session } = await claudePlanWaits(project);
+  const before = await read(project, session);
   expect(before.turns[1]?.markup).toContain('<span class="pill wait">waiting for a verdict</span>');
   expect(before.turns[1]?.markup).toContain('How it differs from the plan of turn 01');
-  await giveVerdict(project, { selector: line, verdict: 'rejected', comments: [{ line: 4, text: 'Which tests?' }] });
-  const { turns } = await read(project, line);
+  await giveVerdict(project, { selector: session, verdict: 'rejected', comments: [{ line: 4, text: 'Which tests?' }] });
+  const { turns } = await read(project, session);
   expect(turns[1]?.markup).toContain('<span class="pill warn">rejected</span>');
   expect(turns[1]?.markup).toContain('<code>2. Test it.</code>');
   expect(turns[1]?.markup).toContain('2. Test it.\n<span class="remark"><b>Ada Example</b>: Which tests?</span></pre>');

@@ -6,8 +6,6 @@ import { renderSessions } from '../../../src/cli/render/sessions.ts';
 import { renderTurn } from '../../../src/cli/render/turn.ts';
 import { describeLogged, styleVerdict } from '../../../src/cli/render/verdict.ts';
 import type { Terminal } from '../../../src/cli/terminal.ts';
-import { shortRef } from '../../../src/names.ts';
-import { advance, openFollower } from '../../../src/workflow/capture/follow-log.ts';
 import { listRecentCaptures } from '../../../src/workflow/capture/capture.ts';
 import { graphSession } from '../../../src/workflow/review/log-graph.ts';
 import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
@@ -19,8 +17,7 @@ import { findNextStep } from '../../../src/workflow/turn/find-next-step.ts';
 import { readLine } from '../../../src/view/view.ts';
 import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
 import { given } from '../../support/given.ts';
-import { claudePlans } from '../../support/agent-plan-fixtures.ts';
-import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
+import { claudePlanWaits } from '../../support/followed-log.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, planOf, run, say, session } from '../../support/turns.ts';
 
@@ -37,28 +34,6 @@ async function withVerdicts(): Promise<MemoryProject> {
     comments: [{ line: 1, text: 'A better title?' }],
   });
   return project;
-}
-
-/** Another agent's line, which waits at its second plan, or at the one in this call. */
-async function withPlan(
-  call = 'toolu_4',
-): Promise<{ project: MemoryProject; capture: MemoryCapture; captured: string }> {
-  const project = await memoryProject();
-  const capture = memoryCapture('claude-code');
-  const path = '/home/ada/.claude/projects/-home-ada-shop/s1.jsonl';
-  const lines = claudePlans('2.1.330');
-  const end = lines.findIndex((one) => JSON.stringify(one).includes(`"${call}"`)) + 1;
-  capture.files.set(
-    path,
-    lines
-      .slice(0, end)
-      .map((one) => `${JSON.stringify(one)}\n`)
-      .join(''),
-  );
-  const options = { cwd: null, isOurs: async () => true, isLeftOut: () => false };
-  await advance(await openFollower(project, capture, { agent: 'claude-code', path }, options));
-  const [found] = await project.repository.store.listRefs('refs/heads/teddy/');
-  return { project, capture, captured: found === undefined ? '' : shortRef(found.ref) };
 }
 
 describe('a verdict on one of teddy’s plans', () => {
@@ -112,7 +87,8 @@ describe('a verdict on one of teddy’s plans', () => {
 
 describe('another agent’s plan', () => {
   test('waits for a verdict until there is one, or the agent continues', async () => {
-    const { project, capture, captured } = await withPlan();
+    const project = await memoryProject();
+    const { capture, line: captured } = await claudePlanWaits(project);
     const recent = () => listRecentCaptures(project, capture);
     expect(await recent()).toMatchObject([{ line: captured, awaitsVerdict: true }]);
     expect(await listSessions(project)).toMatchObject([{ state: 'open', awaitsVerdict: true }]);
@@ -128,7 +104,8 @@ describe('another agent’s plan', () => {
   });
 
   test('is not a reason to ask one of teddy’s models again', async () => {
-    const { project, captured } = await withPlan('toolu_2');
+    const project = await memoryProject();
+    const { line: captured } = await claudePlanWaits(project, 'toolu_2');
     await project.switchTo(captured);
     const { latest } = await readLine(project.repository.store, await project.tipOf(captured));
     expect(latest?.status).toBe('open');
@@ -141,7 +118,8 @@ describe('another agent’s plan', () => {
   });
 
   test('is not listed as waiting for a run', async () => {
-    const { project, captured } = await withPlan();
+    const project = await memoryProject();
+    const { line: captured } = await claudePlanWaits(project);
     const outcomes = async () => (await openReview(project, captured)).turns.map(toOutcome);
     expect(await outcomes()).toEqual(['plan', 'plan']);
     await giveVerdict(project, { selector: captured, verdict: 'rejected', text: 'No.' });
@@ -152,7 +130,8 @@ describe('another agent’s plan', () => {
 test.each(['plan', 'ask', 'execute'])(
   '%s on the line of a plan that waits for a verdict suggests approve and reject',
   async (verb) => {
-    const { project, captured } = await withPlan();
+    const project = await memoryProject();
+    const { line: captured } = await claudePlanWaits(project);
     const tip = await project.tipOf(captured);
     const asked =
       verb === 'execute'
