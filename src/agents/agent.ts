@@ -89,10 +89,14 @@ export interface PlacedHook {
 /** The hook that makes the agent wait for a verdict on its plan. */
 export interface AgentGate {
   event: string;
-  matcher: string;
+  /** The tool that submits the plan; absent for an event that is not about a tool. */
+  matcher?: string;
   entry: Readonly<Record<string, unknown>>;
   /** Returns null for a call that does not submit one of the session's own plans. */
-  readCall(payload: Readonly<Record<string, unknown>>): PlanCall | null;
+  readCall(
+    payload: Readonly<Record<string, unknown>>,
+    files: Pick<AgentFiles, 'readText'>,
+  ): PlanCall | null | Promise<PlanCall | null>;
   /** Returns the answer in the form that the agent expects from a hook. */
   answer(verdict: { isApproved: boolean; reason: string }, payload: Readonly<Record<string, unknown>>): object;
 }

@@ -1,4 +1,5 @@
 /** The workflows' view of the logs that agents keep, and of the stored facts about each log. Types only. */
+import type { PlanCall } from '../agents/agent.ts';
 import type { AgentName } from '../agents/agents.ts';
 
 /** The position where reading a log stopped, with enough detail to recognize the same log later. */
@@ -67,6 +68,8 @@ export interface AgentLogs {
   realPath(directory: string): Promise<string>;
   /** Lists the logs of a session's sub-agents, each with the call that started it, if known. */
   subAgents(agent: AgentName, path: string): Promise<{ path: string; callId: string | null; description: string }[]>;
+  /** Returns the plan that the agent submits with this call of its gate's hook; null when it submits none. */
+  planCall(agent: AgentName, payload: Readonly<Record<string, unknown>>): Promise<PlanCall | null>;
 }
 
 /** Stores one state file per log, with all known facts about that log. */

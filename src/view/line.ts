@@ -129,9 +129,13 @@ export function lookForTurn({ turns }: Pick<LineTurns, 'turns'>, text: string): 
   return sameNumber.length === 1 && !wanted.includes('-') ? (sameNumber[0] ?? null) : null;
 }
 
-/** Returns true if the line ends with another agent's unjudged plan, after which the agent has not continued. */
+/**
+ * Returns true if the line ends with another agent's unjudged plan, after which the agent has at most said something:
+ * Codex submits a plan in its answer.
+ */
 export function awaitsVerdict({ latest, entry }: Pick<LineState, 'latest' | 'entry'>): boolean {
-  return entry.kind === 'plan' && latest?.status === 'open' && hasAgentPlan(latest.records);
+  if (latest === null || (entry.kind !== 'plan' && entry.kind !== 'reply')) return false;
+  return hasAgentPlan(latest.records) && latest.records.findLast(({ type }) => type !== 'assistant')?.type === 'plan';
 }
 
 interface LineTarget {

@@ -55,9 +55,9 @@ const withPlans = files.filter(([path]) => path.endsWith('/plans.jsonl'));
 /** The part of it that exists as soon as the line does. */
 propertyTest.each(withPlans)(
   'the plans in %s come with their lines, before the answers that submit them',
-  (_path, agent, text) => {
+  (_path, agent, log) => {
     const reader = openLog(agent);
-    const units = toLines(text).flatMap((line) => unitsOf(readSteps(reader, [line])).map((unit) => ({ unit, line })));
+    const units = toLines(log).flatMap((line) => unitsOf(readSteps(reader, [line])).map((unit) => ({ unit, line })));
     reader.settle();
     const all = [...units, ...unitsOf(reader.take()).map((unit) => ({ unit, line: null }))];
     const plans = all.flatMap(({ unit, line }, at) => (unit.kind === 'plan' ? [{ unit, line, at }] : []));
@@ -70,7 +70,8 @@ propertyTest.each(withPlans)(
       if (agent !== 'gemini') expect(line?.text).toContain(`"${id}"`);
       expect(record).toMatchObject({ file: 'plan.md', ...(agent === 'codex' ? {} : { tool_call_id: id }) });
       const after = all.slice(at + 1).map(({ unit: later }) => JSON.stringify(later.records))[0];
-      expect(after).toContain(agent === 'codex' ? '<proposed_plan>' : `"tool_call_id":"${id}"`);
+      const text = JSON.stringify(unit.plan).slice(1, -1);
+      expect(after).toContain(agent === 'codex' ? `Here it is.\\n${text}"` : `"tool_call_id":"${id}"`);
     }
   },
 );

@@ -15,8 +15,8 @@ export interface ScriptedAnswer {
   says?: string;
   /** A command for the agent's own shell tool. */
   runs?: string;
-  /** A call of any tool. */
-  calls?: { name: string; input: object };
+  /** A call of any tool, whose input may only become known when the agent asks. */
+  calls?: { name: string; input: object | (() => object) };
   /** A pause before each chunk of 8 characters, to interrupt the answer in its middle. */
   chunkDelayMs?: number;
 }
@@ -118,7 +118,8 @@ function toResponse({ says, runs, calls }: ScriptedAnswer, tools: string[]) {
   if (runs !== undefined && shell === undefined) throw new Error(`No shell among the tools ${tools.join(', ')}.`);
   const call = runs === undefined ? calls : { name: shell ?? '', input: shells[shell ?? '']?.(runs) ?? {} };
   if (call === undefined) return { content: says ?? '' };
-  const toolCalls = [{ name: call.name, arguments: JSON.stringify(call.input) }];
+  const input = typeof call.input === 'function' ? call.input() : call.input;
+  const toolCalls = [{ name: call.name, arguments: JSON.stringify(input) }];
   return says === undefined ? { toolCalls } : { content: says, toolCalls };
 }
 

@@ -1,6 +1,6 @@
 /** Agents' logs in memory: a test writes them, and capture follows them. */
 import { createHash } from 'node:crypto';
-import type { AgentName } from '../../src/agents/agents.ts';
+import { agents, type AgentName } from '../../src/agents/agents.ts';
 import type { FoundLog, LogLine, LogPosition } from '../../src/ports/agent-logs.ts';
 import type { Capture } from '../../src/ports/agent-logs.ts';
 
@@ -78,6 +78,10 @@ export function memoryCapture(agent: AgentName, root = '/project'): MemoryCaptur
       realPath: async (directory) => directory,
       topOf: async (directory) => (directory.startsWith(root) ? root : null),
       subAgents: async () => [],
+      planCall: async (name, payload) => {
+        const readText = async (path: string) => files.get(path) ?? '';
+        return (await agents[name].hooks.gate?.readCall(payload, { readText })) ?? null;
+      },
     },
   };
   return capture;

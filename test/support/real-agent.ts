@@ -102,6 +102,21 @@ const kinds: Partial<Record<AgentName, Kind>> = {
     isSaid: ({ type, payload }) =>
       type === 'response_item' && ['message', 'function_call', 'function_call_output'].includes(payload?.type),
   },
+  qwen: {
+    canFork: false,
+    logFolder: '.qwen/projects',
+    environment: (_home, url) => ({
+      OPENAI_API_KEY: 'mock-key',
+      OPENAI_BASE_URL: `${url}/v1`,
+      OPENAI_MODEL: 'mock-model',
+    }),
+    prepare: async () => undefined,
+    args({ prompt, resume, mayRun = true }) {
+      const session = resume === undefined ? [] : ['--resume', resume];
+      return ['--auth-type', 'openai', ...session, '--approval-mode', mayRun ? 'yolo' : 'default', '-p', prompt];
+    },
+    isSaid: ({ type }) => ['user', 'assistant', 'tool_result'].includes(type),
+  },
 };
 
 /** The agent that this test run is about. */

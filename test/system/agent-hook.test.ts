@@ -151,19 +151,20 @@ describe.each(shells.map((shell) => [shell[0] ?? '', shell] as const))('with %s'
     expect(session).not.toBe(ownSession);
   });
 
+  const gate = async (payload: string, env: Record<string, string> = {}) => {
+    const [program = '', ...args] = [...shell, hook, 'claude-code', 'gate'];
+    const child = spawn('sh', ['-c', `"$@" 2>/dev/null || :`, 'sh', program, ...args], {
+      cwd: join(root, 'sub/dir'),
+      env: { PATH: process.env['PATH'], NOTE: note, ...env },
+    });
+    let said = '';
+    child.stdout.on('data', (data) => (said += String(data)));
+    child.stdin.end(payload);
+    const [code] = (await once(child, 'close')) as [number];
+    return { code, said, parent: String(child.pid) };
+  };
+
   test('at the gate, says what teddy says, and notes the call as well', async () => {
-    const gate = async (payload: string, env: Record<string, string> = {}) => {
-      const [program = '', ...args] = [...shell, hook, 'claude-code', 'gate'];
-      const child = spawn('sh', ['-c', `"$@" 2>/dev/null || :`, 'sh', program, ...args], {
-        cwd: join(root, 'sub/dir'),
-        env: { PATH: process.env['PATH'], NOTE: note, ...env },
-      });
-      let said = '';
-      child.stdout.on('data', (data) => (said += String(data)));
-      child.stdin.end(payload);
-      const [code] = (await once(child, 'close')) as [number];
-      return { code, said, parent: String(child.pid) };
-    };
     const payload = '{"tool_name":"ExitPlanMode","tool_input":{"plan":"# A\\n$(id) `id`"}}';
     const { code, said, parent } = await gate(`${payload}\n`);
     expect(code).toBe(0);
@@ -185,6 +186,21 @@ describe.each(shells.map((shell) => [shell[0] ?? '', shell] as const))('with %s'
     await opened().pause(false);
     await opened().close();
     expect(await gate(payload)).toMatchObject({ code: 0, said: '' });
+  });
+
+  test('at the end of a turn, asks teddy only if the log contains a plan, or cannot be read', async () => {
+    const log = join(top, 'log ü.jsonl');
+    const ends = async (path = log) => {
+      const payload = JSON.stringify({ hook_event_name: 'Stop', transcript_path: path });
+      return (await gate(payload)).said.split('|')[3] ?? 'nothing';
+    };
+    await writeFile(log, '{"type":"message"}\n');
+    expect(await ends()).toBe('nothing');
+    await started();
+    await writeFile(log, '{"type":"event_msg","payload":{"item":{"type":"Plan"}}}\n');
+    expect(await ends()).toBe('gate');
+    expect(await ends(join(root, 'no log'))).toBe('gate');
+    expect((await takeAll()).bells).toHaveLength(3);
   });
 
   test('a payload arrives as it was', async () => {

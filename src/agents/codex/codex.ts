@@ -1,7 +1,38 @@
 /** Codex CLI, by OpenAI. */
 import { dirname, join } from 'node:path';
-import { fieldsOf, hasText } from '../../conversation/records/import-values.ts';
-import type { Agent, AgentFiles, PlacedHook } from '../agent.ts';
+import { asText, fieldsOf, hasText } from '../../conversation/records/import-values.ts';
+import { parseObject } from '../../session/text/parse-object.ts';
+import type { Agent, AgentFiles, AgentGate, PlacedHook } from '../agent.ts';
+
+/**
+ * The hook that runs at the end of each turn; in plan mode, Codex asks about the plan after it. It can send the model
+ * back to plan again, but cannot answer the question.
+ */
+const planGate: AgentGate = {
+  event: 'Stop',
+  // Long, because the hook waits for the user; Esc ends it.
+  entry: { timeout: 3600 },
+  async readCall(payload, { readText }) {
+    const [path, turn] = [asText(payload['transcript_path']), asText(payload['turn_id'])];
+    const plan = path === undefined ? undefined : findLastPlan(await readText(path), turn);
+    return path === undefined || plan === undefined ? null : { callId: null, path, plan };
+  },
+  answer: ({ isApproved, reason }) => (isApproved ? { systemMessage: reason } : { decision: 'block', reason }),
+};
+
+/** Returns the plan with which the turn ends; undefined if there is none, or if a hook has sent the model back since. */
+function findLastPlan(log: string, turn: string | undefined): string | undefined {
+  for (const line of log.split('\n').toReversed()) {
+    // Most lines are long, and do not matter here.
+    if (!line.includes('"event_msg"')) continue;
+    const payload = fieldsOf(parseObject(line)?.['payload']);
+    const item = fieldsOf(payload['item']);
+    const isOver = payload['type'] === 'task_started' || item['type'] === 'HookPrompt';
+    if (isOver || (item['type'] === 'Plan' && payload['turn_id'] !== turn)) return undefined;
+    if (item['type'] === 'Plan') return asText(item['text']);
+  }
+  return undefined;
+}
 
 export const codex: Agent = {
   title: 'Codex',
@@ -24,6 +55,7 @@ export const codex: Agent = {
       SessionEnd: 'session-ends',
     },
     entry: { timeout: 10 },
+    gate: planGate,
     areTrusted,
     async findProblem({ path }, files) {
       const config = configBeside(path);

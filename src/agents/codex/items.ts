@@ -34,6 +34,7 @@ const noticeStarts = [
   '<permissions instructions>',
   '<collaboration_mode>',
   '<subagent_notification>',
+  '<hook_prompt',
   '<skill>',
   '<INSTRUCTIONS>',
   '# AGENTS.md instructions',
@@ -78,7 +79,7 @@ function readSaid(context: LineContext, entry: CodexEntry, content: unknown): bo
 }
 
 function readAnswer(context: LineContext, { payload, timestamp, place }: CodexEntry): void {
-  const content = toText(payload['content'], context.log);
+  const content = toText(payload['content'], context.log).replaceAll(/<\/?proposed_plan>\n?/g, '');
   if (!hasText(content)) return context.log.leaveOut('empty texts');
   const base = context.base(place, timestamp, payload['id']);
   context.units.say(null, {

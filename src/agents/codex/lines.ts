@@ -88,7 +88,9 @@ function readPlan(context: LineContext, entry: CodexEntry, state: CodexState): v
   delete state.plan;
   if (isRepeated) return;
   state.plan = { digest, isItem };
-  const id = asText(isItem ? item['id'] : payload['id']) ?? context.ids.digestOf(place).slice(0, 32);
+  // Codex names a plan after its turn, in which a hook may ask for another one.
+  const named = asText(isItem ? item['id'] : payload['id']) ?? '';
+  const id = named !== '' && context.ids.isNew('plan', named) ? named : context.ids.digestOf(place).slice(0, 32);
   const by = toUsage(state.model, state.provider, { input: 0, output: 0 });
   addPlan(context, place, timestamp, { answer: null, id, text, by });
 }

@@ -41,6 +41,7 @@ export function agentLogs({ env, spoolDir }: AgentLogsOptions): AgentLogs {
     topOf,
     realPath,
     subAgents: async (agent, path) => (await agents[agent].logs.subAgents?.(path, agentFiles)) ?? [],
+    planCall: async (agent, payload) => (await agents[agent].hooks.gate?.readCall(payload, agentFiles)) ?? null,
   };
 }
 

@@ -86,8 +86,9 @@ function specOf({ name, hooks: { entry, events, gate } }: OwnFile, hasGate: bool
   const toEntry = (more: object, word?: string) => ({ ...more, type: 'command', command: commandOf(name, word) });
   const hooks = Object.keys(events).map((event) => ({ event, entry: toEntry(entry) }));
   if (gate === undefined || !hasGate) return { hooks, isOurs };
-  const { event, matcher } = gate;
-  return { hooks: [...hooks, { event, matcher, entry: toEntry(gate.entry, ' gate') }], isOurs };
+  const { event, matcher, entry: own } = gate;
+  const gateHook = { event, ...(matcher === undefined ? {} : { matcher }), entry: toEntry(own, ' gate') };
+  return { hooks: [...hooks, gateHook], isOurs };
 }
 
 async function ownContent({ name, hooks }: OwnFile, { source }: SetupOptions): Promise<string> {

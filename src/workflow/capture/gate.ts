@@ -38,8 +38,13 @@ interface GateOptions {
 }
 
 /** Returns null for a call that is not about the session's own plan. */
-export function readGateCall(agent: AgentName, pid: number, payload: Record<string, unknown>): GateCall | null {
-  const call = agents[agent].hooks.gate?.readCall(payload) ?? null;
+export async function readGateCall(
+  { logs }: Pick<Capture, 'logs'>,
+  agent: AgentName,
+  pid: number,
+  payload: Record<string, unknown>,
+): Promise<GateCall | null> {
+  const call = await logs.planCall(agent, payload);
   return call === null ? null : { ...call, agent, pid };
 }
 

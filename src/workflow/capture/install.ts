@@ -54,11 +54,12 @@ export async function installCapture(
   /** True to make plans wait for a verdict, for agents that support it; undefined keeps the setting. */
   gate?: boolean,
 ): Promise<AgentOutcome[]> {
+  const gated = gate === true ? (await setup.list()).filter(({ canGate }) => canGate) : [];
   if (gate === true && !agents.some(({ canGate }) => canGate))
     throw new TeddyError(
       'UNKNOWN_AGENT',
       `No hook in ${agents.map(({ title }) => title).join(', ')} can hold a plan.`,
-      'Claude Code and Qwen Code have a gate for plans: `teddy capture install --gate --agent claude-code`.',
+      `${titlesOf(gated)} have a gate for plans: \`teddy capture install --gate --agent claude-code\`.`,
     );
   if (repository.workspace === null)
     throw new TeddyError(

@@ -115,7 +115,7 @@ export function describeState(session: ListedSession): string {
   if (state === 'pending') return 'pending plan';
   if (committed !== null) return `committed as ${committed.slice(0, 7)}`;
   if (byNote !== null) return 'landed, by note';
-  if (state === 'open' && awaitsVerdict) return 'plan awaits verdict';
+  if ((state === 'open' || state === 'closed') && awaitsVerdict) return 'plan awaits verdict';
   return archived || remotes.length === 0 ? nameEnd(session) : `only on ${remotes.join(', ')}`;
 }
 

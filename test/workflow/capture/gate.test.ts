@@ -16,8 +16,8 @@ import {
   type GateCall,
   type WaitingPlan,
 } from '../../../src/workflow/capture/gate.ts';
-import { advance, openFollower } from '../../../src/workflow/capture/follow-log.ts';
-import { readVerdicts } from '../../../src/view/view.ts';
+import { advance, openFollower, settle } from '../../../src/workflow/capture/follow-log.ts';
+import { awaitsVerdict, readLine, readVerdicts } from '../../../src/view/view.ts';
 import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';
 import { claudePlans, firstPlan, qwenPlans, secondPlan } from '../../support/agent-plan-fixtures.ts';
@@ -86,16 +86,16 @@ const verdictsOn = async ({ ref, session, turn }: WaitingPlan) =>
 const violations = async () =>
   (await verifySession(project, { all: true, fsck: false })).lines.flatMap((line) => line.violations);
 
-test('a call is about a plan only if the agent itself submits one in it', () => {
+test('a call is about a plan only if the agent itself submits one in it', async () => {
   const payload = { tool_name: 'ExitPlanMode', tool_use_id: 'toolu_2', transcript_path: path };
-  expect(readGateCall('claude-code', 7, payload)).toEqual(call);
+  expect(await readGateCall(capture, 'claude-code', 7, payload)).toEqual(call);
   const input = { plan: firstPlan, planFilePath: '/plan.md' };
   const named = { ...call, plan: firstPlan, planFile: '/plan.md' };
-  expect(readGateCall('claude-code', 7, { ...payload, tool_input: input })).toEqual(named);
-  expect(readGateCall('claude-code', 7, { ...payload, tool_name: 'Bash' })).toBeNull();
-  expect(readGateCall('claude-code', 7, { ...payload, agent_id: 'a1' })).toBeNull();
-  expect(readGateCall('claude-code', 7, { ...payload, tool_use_id: 3 })).toBeNull();
-  expect(readGateCall('claude-code', 7, {})).toBeNull();
+  expect(await readGateCall(capture, 'claude-code', 7, { ...payload, tool_input: input })).toEqual(named);
+  expect(await readGateCall(capture, 'claude-code', 7, { ...payload, tool_name: 'Bash' })).toBeNull();
+  expect(await readGateCall(capture, 'claude-code', 7, { ...payload, agent_id: 'a1' })).toBeNull();
+  expect(await readGateCall(capture, 'claude-code', 7, { ...payload, tool_use_id: 3 })).toBeNull();
+  expect(await readGateCall(capture, 'claude-code', 7, {})).toBeNull();
 });
 
 describe('Qwen Code, whose call has no ID', () => {
@@ -106,7 +106,7 @@ describe('Qwen Code, whose call has no ID', () => {
     transcript_path: own,
     permission_mode: 'plan',
   });
-  const asked = (plan: string) => readGateCall('qwen', 7, payload(plan)) as GateCall;
+  const asked = async (plan: string) => (await readGateCall(capture, 'qwen', 7, payload(plan))) as GateCall;
   const log = qwenPlans();
 
   async function readOwnLog(count: number): Promise<void> {
@@ -117,19 +117,20 @@ describe('Qwen Code, whose call has no ID', () => {
   }
 
   test('waits with the plan that has the call’s text, and hears the verdict in its own form', async () => {
-    expect(asked(firstPlan)).toEqual({ agent: 'qwen', pid: 7, callId: null, path: own, plan: firstPlan });
-    expect(readGateCall('qwen', 7, payload(undefined))).toBeNull();
-    expect(readGateCall('qwen', 7, { ...payload(firstPlan), tool_name: 'edit' })).toBeNull();
+    expect(await asked(firstPlan)).toEqual({ agent: 'qwen', pid: 7, callId: null, path: own, plan: firstPlan });
+    expect(await readGateCall(capture, 'qwen', 7, payload(undefined))).toBeNull();
+    expect(await readGateCall(capture, 'qwen', 7, { ...payload(firstPlan), tool_name: 'edit' })).toBeNull();
     await readOwnLog(2);
-    expect(await findWaitingPlan(project, capture, asked(secondPlan), looks())).toBeNull();
-    const plan = await findWaitingPlan(project, capture, asked(firstPlan), looks());
+    expect(await findWaitingPlan(project, capture, await asked(secondPlan), looks())).toBeNull();
+    const plan = await findWaitingPlan(project, capture, await asked(firstPlan), looks());
     if (plan === null) throw new Error('The plan is on the line.');
     const no = await awaitVerdict(
       project,
       plan,
       looks(() => give(plan, 'rejected', 'And the tests?')),
     );
-    const decided = (verdict: unknown) => toGateAnswer(asked(firstPlan), verdict as never, payload(firstPlan));
+    const call = await asked(firstPlan);
+    const decided = (verdict: unknown) => toGateAnswer(call, verdict as never, payload(firstPlan));
     expect(decided(no)).toEqual({
       hookSpecificOutput: {
         hookEventName: 'PermissionRequest',
@@ -143,10 +144,84 @@ describe('Qwen Code, whose call has no ID', () => {
 
   test('is not answered by the verdict on an earlier plan with the same text', async () => {
     await readOwnLog(2);
-    const plan = await findWaitingPlan(project, capture, asked(firstPlan), looks());
+    const plan = await findWaitingPlan(project, capture, await asked(firstPlan), looks());
     if (plan === null) throw new Error('The plan is on the line.');
     await give(plan, 'approved');
-    expect(await findWaitingPlan(project, capture, asked(firstPlan), looks())).toBeNull();
+    expect(await findWaitingPlan(project, capture, await asked(firstPlan), looks())).toBeNull();
+  });
+});
+
+describe('Codex, which asks at the end of a turn', () => {
+  const own = '/home/ada/.codex/sessions/2026/01/24/rollout-2026-01-24T10-00-00-c1.jsonl';
+  const payload = (turn: string) => ({ hook_event_name: 'Stop', transcript_path: own, turn_id: turn });
+  const asked = (turn: string) => readGateCall(capture, 'codex', 7, payload(turn));
+  const event = (type: string, more: object = {}) => ({ type: 'event_msg', payload: { type, ...more } });
+  const completed = (turn: string, item: object) => event('item_completed', { turn_id: turn, item });
+  const message = (id: string, role: string, text: string) => {
+    const content = [{ type: role === 'user' ? 'input_text' : 'output_text', text }];
+    return { type: 'response_item', payload: { type: 'message', id, role, content } };
+  };
+  /** Codex gives all plans of a turn the same ID. */
+  const plans = (turn: string, text: string) => [
+    completed(turn, { type: 'Plan', id: `${turn}-plan`, text }),
+    message(`${turn}-${text.length}`, 'assistant', `Here it is.\n<proposed_plan>\n${text}</proposed_plan>\n`),
+  ];
+  const first = [
+    { type: 'session_meta', payload: { id: 'c1', cwd: '/home/ada/shop', cli_version: '0.169.0' } },
+    event('task_started'),
+    message('u1', 'user', 'Add a login route, please.'),
+    ...plans('t1', firstPlan),
+  ];
+  const asksAgain = [
+    message('h1', 'user', '<hook_prompt hook_run_id="stop:0">Ada rejected this plan.</hook_prompt>'),
+    completed('t1', { type: 'HookPrompt', id: 'h1', fragments: [] }),
+  ];
+  const second = [...first, ...asksAgain, ...plans('t1', secondPlan)];
+
+  async function readOwnLog(some: readonly object[]): Promise<void> {
+    capture.files.set(own, some.map((one) => `${JSON.stringify(one)}\n`).join(''));
+    const options = { cwd: null, isOurs: async () => true, isLeftOut: () => false };
+    const follower = await openFollower(project, capture, { agent: 'codex', path: own }, options);
+    await advance(follower);
+    await settle(follower);
+  }
+
+  test('waits if the turn ends with a plan that it has not been sent back from', async () => {
+    const log = (some: readonly object[]) => readOwnLog(some).then(() => asked('t1'));
+    const call = { agent: 'codex', pid: 7, callId: null, path: own };
+    expect(await log(first.slice(0, 3))).toBeNull();
+    expect(await log(first)).toEqual({ ...call, plan: firstPlan });
+    expect(await asked('t2')).toBeNull();
+    expect(await log([...first, ...asksAgain])).toBeNull();
+    expect(await log(second)).toEqual({ ...call, plan: secondPlan });
+    expect(await log([...second, event('task_started')])).toBeNull();
+  });
+
+  test('plans again in the same turn after a rejection, and asks the user itself after an approval', async () => {
+    await readOwnLog(first);
+    const firstCall = (await asked('t1')) as GateCall;
+    const plan = await findWaitingPlan(project, capture, firstCall, looks());
+    if (plan === null) throw new Error('The plan is on the line.');
+    const { store } = project.repository;
+    const awaits = async () => awaitsVerdict(await readLine(store, (await store.resolve(plan.ref)) as Oid));
+    expect(await awaits()).toBe(true);
+    const rejects = () => give(plan, 'rejected', 'And the tests?');
+    const no = await awaitVerdict(project, plan, looks(rejects));
+    const decided = (verdict: unknown) => toGateAnswer(firstCall, verdict as never, payload('t1'));
+    expect(decided(no)).toEqual({ decision: 'block', reason: expect.stringMatching(/rejected.*And the tests\?/s) });
+    expect(decided({ ...no, verdict: 'approved', text: null })).toEqual({
+      systemMessage: 'Ada Example approved this plan.',
+    });
+    expect(await awaits()).toBe(false);
+    await readOwnLog(second);
+    const again = await findWaitingPlan(project, capture, (await asked('t1')) as GateCall, looks());
+    expect(again).toMatchObject({ turn: '02', sha256: project.hash(Buffer.from(secondPlan)) });
+    expect(await awaits()).toBe(true);
+    expect(await storyOf(project, (await store.resolve(plan.ref)) as Oid)).toEqual([
+      ...["'First commit'", 'start', 'message 01', 'plan 01', 'reply 01', 'approval 01'],
+      ...['plan 02', 'reply 02'],
+    ]);
+    expect(await violations()).toEqual([]);
   });
 });
 

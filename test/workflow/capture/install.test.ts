@@ -282,7 +282,7 @@ describe('as a part of teddy init', () => {
     expect(gate).toMatchObject({ isExtra: true, does: 'Make plans in Claude Code wait until somebody approves them' });
     await gate.carryOut((sentence) => told.push(sentence));
     expect(gated).toEqual([true]);
-    // Codex has no gate, so it has nothing to trust here.
+    // Nothing changes for Codex, so there is nothing to trust.
     expect(told).toEqual([expect.stringContaining('Claude Code')]);
   });
 

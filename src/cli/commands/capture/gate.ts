@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openCapture } from '../../../app.ts';
-import { findAgentName } from '../../../agents/agents.ts';
+import { findAgentName, type AgentName } from '../../../agents/agents.ts';
 import { shortRef } from '../../../names.ts';
 import type { Capture } from '../../../ports/agent-logs.ts';
 import type { Notices, Project } from '../../../ports/project.ts';
@@ -46,12 +46,9 @@ export class CaptureGateCommand extends TeddyCommand {
     const agent = findAgentName(this.agent);
     const payload = parseObject(await readAll(terminal));
     if (agent === null || payload === null) return 0;
-    const { readGateCall } = await import('../../../workflow/capture/gate.ts');
-    const call = readGateCall(agent, Number(this.parent ?? 0), payload);
-    if (call === null) return 0;
     const hold = (project: Project) =>
       withInterrupt(terminal, 'teddy capture status', (signal) =>
-        this.hold(terminal, project, { call, payload, signal }),
+        this.hold(terminal, project, { agent, payload, signal }),
       );
     // On any failure, the agent asks its own question; the agent must not read an error as an answer.
     return this.withProject(terminal, hold, silent).catch((error: unknown) => {
@@ -63,14 +60,16 @@ export class CaptureGateCommand extends TeddyCommand {
   private async hold(
     terminal: Terminal,
     project: Project,
-    { call, payload, signal }: { call: GateCall; payload: Record<string, unknown>; signal: AbortSignal },
+    { agent, payload, signal }: { agent: AgentName; payload: Record<string, unknown>; signal: AbortSignal },
   ): Promise<number> {
     const gate = (await project.settings.get('gate')) ?? 'page';
     const { exists, paused } = await project.spool.look();
     if (gate === 'off' || !exists || paused) return 0;
-    const { awaitVerdict, closeGate, findChange, findWaitingPlan, namesPlan, openGate, toGateAnswer } =
+    const { awaitVerdict, closeGate, findChange, findWaitingPlan, namesPlan, openGate, readGateCall, toGateAnswer } =
       await import('../../../workflow/capture/gate.ts');
     const capture = openCapture(project, this.context.env);
+    const call = await readGateCall(capture, agent, Number(this.parent ?? 0), payload);
+    if (call === null) return 0;
     const until = (ms: number, everyMs: number) => toPause(capture, call, signal, { ms, everyMs });
     const plan = await findWaitingPlan(project, capture, call, { pause: until(findMs, findEveryMs) });
     if (plan === null) return 0;
