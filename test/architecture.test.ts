@@ -45,7 +45,7 @@ const lineCeilings: Record<string, number> = {
   reader: 750,
   session: 7750,
   system: 7250,
-  test: 107_250,
+  test: 107_500,
   top: 1250,
   view: 1500,
   web: 500,

@@ -53,6 +53,13 @@ interface AgentHome {
   within?: string;
 }
 
+interface OwnHooksSource {
+  /** Returns the command that records a call; `event` names it where the agent does not, and is `gate` at the gate. */
+  command(event: string): string;
+  hasGate: boolean;
+  readScript(name: string): Promise<string>;
+}
+
 /** The meaning of a hook call. `other`: something happened within a turn. */
 export type HookMeaning = 'turn-begins' | 'turn-ends' | 'session-ends' | 'other';
 
@@ -63,11 +70,8 @@ interface AgentHooks {
   events: Readonly<Record<string, HookMeaning>>;
   /** A hook's fields in the user's settings, in addition to its command. */
   entry?: Readonly<Record<string, unknown>>;
-  /**
-   * If `entry` is absent, returns the content of a file that belongs to teddy alone; `command` runs the script that
-   * records a call.
-   */
-  own?(source: { command: string; readScript(name: string): Promise<string> }): Promise<string>;
+  /** If `entry` is absent, returns the content of a file that belongs to teddy alone. */
+  own?(source: OwnHooksSource): Promise<string>;
   /** Files to place in the agent's home, unless one of the `unless` files exists. */
   beside?: { directory: string; files: Readonly<Record<string, string>>; unless: readonly string[] };
   gate?: AgentGate;
@@ -93,12 +97,15 @@ export interface AgentGate {
   matcher?: string;
   entry: Readonly<Record<string, unknown>>;
   /** Returns null for a call that does not submit one of the session's own plans. */
-  readCall(
-    payload: Readonly<Record<string, unknown>>,
-    files: Pick<AgentFiles, 'readText'>,
-  ): PlanCall | null | Promise<PlanCall | null>;
+  readCall(payload: Readonly<Record<string, unknown>>, files: GateFiles): PlanCall | null | Promise<PlanCall | null>;
   /** Returns the answer in the form that the agent expects from a hook. */
   answer(verdict: { isApproved: boolean; reason: string }, payload: Readonly<Record<string, unknown>>): object;
+}
+
+/** The files that a gate can look up. */
+interface GateFiles extends Pick<AgentFiles, 'readText'> {
+  /** Returns the path of a session's log, for an agent whose hooks do not name it; null when there is none. */
+  locate(sessionId: string): Promise<string | null>;
 }
 
 /** A call that submits a plan. */

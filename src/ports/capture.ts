@@ -8,7 +8,7 @@ export interface HookCall {
   at: number;
   /** The ID of the agent's process; 0 when the hook could not find it. */
   ppid: number;
-  /** The object that the agent sent; empty when it sent nothing. */
+  /** The object that the agent sent; its `event` comes from the hook's command when the agent does not name it. */
   payload: Readonly<Record<string, unknown>>;
 }
 

@@ -225,7 +225,7 @@ test('without a terminal nothing is installed unless it is said; pauses, gates a
   expect((await all(['capture', 'uninstall'], home)).stderr).toContain('[NOT_A_REPOSITORY]');
 
   const gated = await run('install', '--gate', '--yes');
-  expect(gated.stderr).toContain('Plans of Claude Code now wait for a verdict here');
+  expect(gated.stderr).toContain('Plans of Claude Code and Codex now wait for a verdict here');
   expect((await run('status')).stdout).toContain('hooks installed, plans wait for a verdict');
   expect((await run('install', '--no-gate', '--yes')).stderr).not.toContain('Plans of');
   expect((await run('status')).stdout).not.toContain('plans wait');

@@ -57,7 +57,8 @@ interface Planner {
   toPrompt(text: string): string;
   /** The answers that come before a plan. */
   before: ScriptedAnswer[];
-  toPlan(plan: string): ScriptedAnswer[];
+  /** `last`: the plan before it. */
+  toPlan(plan: string, last?: string): ScriptedAnswer[];
   /** The agent's own question about a plan. */
   question: RegExp;
   /** True if the agent asks its question even after an approval. */
@@ -123,7 +124,41 @@ const qwen: Planner = {
   question: /Would you like to proceed|restore previous mode|Yes, and/,
 };
 
-const planner = { 'claude-code': claude, codex, qwen }[agent.name as string];
+function copilotPlan(): string {
+  const folder = join(project.home, '.copilot/session-state');
+  const [id = ''] = readdirSync(folder).filter((name) => !name.startsWith('.'));
+  return join(folder, id, 'plan.md');
+}
+
+const copilot: Planner = {
+  environment: {
+    COPILOT_OFFLINE: 'true',
+    COPILOT_AUTO_UPDATE: 'false',
+    COPILOT_PROVIDER_API_KEY: 'mock-key',
+    COPILOT_MODEL: 'gpt-4.1',
+  },
+  args: ['--mode', 'plan'],
+  async prepare() {
+    await writeFile(
+      join(project.home, '.copilot/config.json'),
+      JSON.stringify({ trustedFolders: [project.repo.root] }),
+    );
+  },
+  ready: /Plan · /,
+  toPrompt: (text) => text,
+  before: [],
+  // The call contains only a summary; the plan is in the session's folder.
+  toPlan: (plan, last) => [
+    last === undefined
+      ? { calls: { name: 'create', input: () => ({ path: copilotPlan(), file_text: plan }) } }
+      : { calls: { name: 'edit', input: () => ({ path: copilotPlan(), old_str: last, new_str: plan }) } },
+    { calls: { name: 'exit_plan_mode', input: { summary: '- Write it' } } },
+  ],
+  question: /Plan Ready for Review/,
+  asksAnyway: true,
+};
+
+const planner = { 'claude-code': claude, codex, copilot, qwen }[agent.name as string];
 
 /** The dialog accepts no key for a moment. */
 async function answerYes(): Promise<void> {
@@ -145,6 +180,7 @@ async function startPlanning({ environment, args, prepare, ready, toPrompt }: Pl
     TERM: 'xterm-256color',
     ANTHROPIC_BASE_URL: project.model.url,
     OPENAI_BASE_URL: `${project.model.url}/v1`,
+    COPILOT_PROVIDER_BASE_URL: `${project.model.url}/v1`,
     ...environment,
   };
   const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
@@ -162,7 +198,7 @@ describe.skipIf(planner === undefined || !hasTerminal)('a plan', () => {
 
   test('waits, is returned with the reason for its rejection, is remade, and continues after a yes', async () => {
     const [first, second] = ['# First plan\n\n1. Write a.txt\n', '# Second plan\n\n1. Write b.txt\n'];
-    project.model.script('K1', [...before, ...toPlan(first), ...toPlan(second), { says: 'Carried out.' }]);
+    project.model.script('K1', [...before, ...toPlan(first), ...toPlan(second, first), { says: 'Carried out.' }]);
     await startPlanning(planner ?? claude, 'K1 Plan it');
     await waits('01');
     await teddy('session', 'reject', '-s', await line(), '-m', 'Another file.', '--comment', '3:Not a.txt');
@@ -175,7 +211,7 @@ describe.skipIf(planner === undefined || !hasTerminal)('a plan', () => {
     expect(screen()).not.toMatch(/Carried out/);
     await teddy('session', 'approve', '-s', await line());
     if (asksAnyway) {
-      await shows(/approved this plan[^]*Implement/);
+      await shows(question);
       await answerYes();
     } else await shows(/Carried out/);
     await project.settle();

@@ -80,7 +80,8 @@ export function memoryCapture(agent: AgentName, root = '/project'): MemoryCaptur
       subAgents: async () => [],
       planCall: async (name, payload) => {
         const readText = async (path: string) => files.get(path) ?? '';
-        return (await agents[name].hooks.gate?.readCall(payload, { readText })) ?? null;
+        const locate = async (id: string) => [...files.keys()].find((path) => path.includes(id)) ?? null;
+        return (await agents[name].hooks.gate?.readCall(payload, { readText, locate })) ?? null;
       },
     },
   };

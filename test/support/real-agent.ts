@@ -102,6 +102,23 @@ const kinds: Partial<Record<AgentName, Kind>> = {
     isSaid: ({ type, payload }) =>
       type === 'response_item' && ['message', 'function_call', 'function_call_output'].includes(payload?.type),
   },
+  copilot: {
+    canFork: false,
+    logFolder: '.copilot/session-state',
+    environment: (_home, url) => ({
+      COPILOT_OFFLINE: 'true',
+      COPILOT_AUTO_UPDATE: 'false',
+      COPILOT_PROVIDER_BASE_URL: `${url}/v1`,
+      COPILOT_PROVIDER_API_KEY: 'mock-key',
+      COPILOT_MODEL: 'gpt-4.1',
+    }),
+    prepare: async () => undefined,
+    args({ prompt, resume, mayRun = true }) {
+      const session = resume === undefined ? [] : ['--resume', resume];
+      return [...session, ...(mayRun ? ['--allow-all-tools'] : []), '-p', prompt];
+    },
+    isSaid: ({ type }) => ['user.message', 'assistant.message', 'tool.execution_complete'].includes(type),
+  },
   qwen: {
     canFork: false,
     logFolder: '.qwen/projects',

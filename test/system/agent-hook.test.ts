@@ -73,13 +73,18 @@ interface HookCall {
   input?: string | Uint8Array;
   cwd?: string;
   agent?: string;
+  /** The words of its command line after the agent. */
+  words?: string[];
   env?: Record<string, string>;
 }
 
 /** Calls it, and checks what every call promises: it succeeds, and says nothing. */
-async function call(shell: readonly string[], { input = '{}', cwd = root, agent = 'codex', env = {} }: HookCall = {}) {
+async function call(
+  shell: readonly string[],
+  { input = '{}', cwd = root, agent = 'codex', words = [], env = {} }: HookCall = {},
+) {
   const [program = '', ...args] = shell;
-  const child = spawn(program, [...args, hook, agent], {
+  const child = spawn(program, [...args, hook, agent, ...words], {
     cwd,
     env: { PATH: process.env['PATH'], NOTE: note, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -201,6 +206,23 @@ describe.each(shells.map((shell) => [shell[0] ?? '', shell] as const))('with %s'
     expect(await ends()).toBe('gate');
     expect(await ends(join(root, 'no log'))).toBe('gate');
     expect((await takeAll()).bells).toHaveLength(3);
+  });
+
+  test('of a call before a tool, only one that submits a plan is noted', async () => {
+    const submits = '{"sessionId":"c1","toolName":"exit_plan_mode","toolArgs":{}}';
+    expect(await gate('{"sessionId":"c1","toolName":"bash","toolArgs":{}}')).toMatchObject({ code: 0, said: '' });
+    expect((await takeAll()).bells).toEqual([]);
+    expect((await gate(submits)).said.split('|')[3]).toBe('gate');
+    expect((await takeAll()).bells).toMatchObject([{ payload: { event: 'gate', sessionId: 'c1' } }]);
+  });
+
+  test('an event that only the hook’s command names is part of the payload', async () => {
+    const bells = async (...words: string[]) => {
+      await call([...shell], { input: '{"sessionId":"c1"}', words });
+      return (await takeAll()).bells.map(({ payload }) => payload);
+    };
+    expect(await bells('agentStop')).toEqual([{ event: 'agentStop', sessionId: 'c1' }]);
+    expect(await bells('a"b')).toEqual([{ sessionId: 'c1' }]);
   });
 
   test('a payload arrives as it was', async () => {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { isAlive, readBootId, readStartTime } from '../../src/disk/process-identity.ts';
+import { agentSetup } from '../../src/system/agents/agent-setup.ts';
 import { spool } from '../../src/system/agents/spool.ts';
 
 type Handler = (...args: unknown[]) => Promise<void>;
@@ -285,4 +286,26 @@ test('pi: its calls ring, with the session and its file, and answer nothing', as
 
 test('opencode loads nothing else from the file', async () => {
   expect(Object.keys(await load('opencode.js'))).toEqual(['default']);
+});
+
+test('Copilot’s own file names each event, since Copilot does not, and gets the gate only with a yes', async () => {
+  const source = { program: { node: process.execPath, main: 'main.js' }, readScript: async () => 'node= main=\n' };
+  const setup = agentSetup({ env: { HOME: top }, source });
+  const events = async () => {
+    const { hooks } = JSON.parse(await readFile(join(top, '.copilot/hooks/teddy.json'), 'utf8')) as {
+      hooks: Record<string, { bash: string }[]>;
+    };
+    return Object.entries(hooks).map(([event, [hook]]) => `${event}: ${/copilot (\w*)/.exec(hook?.bash ?? '')?.[1]}`);
+  };
+  const state = async () => (await setup.list()).find(({ name }) => name === 'copilot');
+  const own = ['sessionStart', 'userPromptSubmitted', 'agentStop', 'sessionEnd'].map((event) => `${event}: ${event}`);
+  expect(await setup.install('copilot')).toBe(true);
+  expect(await events()).toEqual(own);
+  expect(await state()).toMatchObject({ hooks: 'installed', canGate: true, gate: false });
+  expect(await setup.install('copilot', true)).toBe(true);
+  expect(await events()).toEqual([...own, 'preToolUse: gate']);
+  expect(await state()).toMatchObject({ hooks: 'installed', gate: true });
+  expect(await setup.install('copilot')).toBe(false);
+  expect(await setup.uninstall('copilot')).toBe('restored');
+  expect(await state()).toMatchObject({ hooks: 'missing', gate: false });
 });

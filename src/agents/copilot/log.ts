@@ -1,7 +1,7 @@
 /** Follows Copilot's sessions: `events.jsonl`. */
 import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/logs/agent-reader.ts';
 import type { Tokens } from '../../session/entries/entry.ts';
-import { recordsOf } from '../../conversation/logs/agent-records.ts';
+import { recordsOf, rewritePlan, type PlanFile } from '../../conversation/logs/agent-records.ts';
 import type { SourcePosition } from '../../conversation/records/import-ids.ts';
 import { countOf, toUsage } from '../../conversation/logs/import-content.ts';
 import { asText, fieldsOf, hasText, isObject, setOf } from '../../conversation/records/import-values.ts';
@@ -44,6 +44,9 @@ interface CopilotState {
   /** The tokens of the answers since the last total, and that total. */
   named?: Counts;
   total?: Counts;
+  /** The plan in the session's folder, and the calls that change it and have no result yet. */
+  plan?: PlanFile | undefined;
+  writes?: Record<string, Fields>;
 }
 
 type Counts = Required<Pick<Tokens, 'input' | 'output' | 'cached'>>;
@@ -153,13 +156,13 @@ function readAnswer(context: AgentContext, object: Fields, place: SourcePosition
   const [isSaid, calls] = [hasText(content), Array.isArray(toolRequests) ? toolRequests.map(fieldsOf) : []];
   if (hasText(reasoningText)) records.think(answer, reasoningText);
   if (hasText(content) || calls.length === 0) records.say(answer, asText(content) ?? '', id);
-  for (const { toolCallId, name, arguments: input } of calls)
-    records.call(answer, {
-      callId: asText(toolCallId) ?? '',
-      name: asText(name) ?? '',
-      input,
-      id: isSaid ? undefined : id,
-    });
+  for (const { toolCallId, name, arguments: input } of calls) {
+    const callId = asText(toolCallId) ?? '';
+    if (isPlanFile(fieldsOf(input)['path'])) state.writes = { ...state.writes, [callId]: fieldsOf(input) };
+    // The call itself contains only a summary.
+    const plan = name === 'exit_plan_mode' ? (state.plan?.text ?? asText(fieldsOf(input)['summary'])) : undefined;
+    records.call(answer, { callId, name: asText(name) ?? '', input, id: isSaid ? undefined : id, plan });
+  }
   const isCounted = hasText(apiCallId) && state.usage?.id === apiCallId;
   const own = { ...none, output: isCounted ? 0 : countOf(outputTokens) };
   state.named = addCounts(state.named, own);
@@ -172,12 +175,31 @@ function readThoughts(context: AgentContext, { data, timestamp, id }: Fields, pl
   recordsOf(context, place, timestamp).think(answer, asText(content) ?? '', id);
 }
 
-function readResult(context: AgentContext, { data, timestamp, id }: Fields, place: SourcePosition): void {
+function isPlanFile(path: unknown): path is string {
+  return typeof path === 'string' && /[\\/]session-state[\\/][^\\/]+[\\/]plan\.md$/.test(path);
+}
+
+/** Changes the plan with a call that has written its file. */
+function keepPlan(state: CopilotState, callId: string, isError: boolean): void {
+  const { [callId]: input, ...others } = state.writes ?? {};
+  if (input === undefined) return;
+  state.writes = others;
+  const { path, file_text: content, old_str: replaced, new_str: by } = input;
+  if (!isError && isPlanFile(path)) state.plan = rewritePlan(state.plan, { path, content, replaced, by });
+}
+
+function readResult(
+  context: AgentContext,
+  { data, timestamp, id }: Fields,
+  place: SourcePosition,
+  state: CopilotState,
+): void {
   const { toolCallId, success, result, error } = fieldsOf(data);
   const { message, code } = fieldsOf(error);
   const output = fieldsOf(result)['content'] ?? message ?? '';
   const reason = code === 'denied' || code === 'rejected' ? ('denied' as const) : undefined;
   const isError = success === false;
+  keepPlan(state, asText(toolCallId) ?? '', isError);
   recordsOf(context, place, timestamp).result({ callId: asText(toolCallId) ?? '', output, isError, reason, id });
 }
 

@@ -1,6 +1,6 @@
 /** Follows Gemini CLI's sessions. */
 import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/logs/agent-reader.ts';
-import { recordsOf, type AgentRecords } from '../../conversation/logs/agent-records.ts';
+import { recordsOf, rewritePlan, type PlanFile, type AgentRecords } from '../../conversation/logs/agent-records.ts';
 import { addGeminiResult, geminiResponses, geminiText, geminiThoughts, toGeminiUsage } from '../google-parts.ts';
 import type { SourcePosition } from '../../conversation/records/import-ids.ts';
 import { asText, fieldsOf, hasText, isObject, setOf } from '../../conversation/records/import-values.ts';
@@ -30,7 +30,7 @@ interface GeminiState {
   last: string | null;
   given?: Given;
   /** The last plan that the model wrote; the call that submits it names its file. */
-  plan?: { path: string; text: string };
+  plan?: PlanFile | undefined;
   /** The IDs of the last messages. */
   known?: string[];
   /** The message that the next message follows; null when it follows none. */
@@ -247,13 +247,8 @@ function readCall(records: AgentRecords, call: Fields, { given, state }: Reading
 function keepPlan(state: GeminiState, name: string, args: Fields): void {
   const { file_path: path, content, old_string: old, new_string: text } = args;
   if (!hasText(path) || !/[\\/]plans[\\/][^\\/]+\.md$/.test(path)) return;
-  if (name === 'write_file' && typeof content === 'string') state.plan = { path, text: content };
-  const { plan } = state;
-  if (name !== 'replace' || plan?.path !== path || typeof old !== 'string' || typeof text !== 'string') return;
-  const parts = plan.text.split(old);
-  // If the replaced part is ambiguous, the text is unknown from here on.
-  if (parts.length === 2) state.plan = { path, text: parts.join(text) };
-  else delete state.plan;
+  if (name !== 'write_file' && name !== 'replace') return;
+  state.plan = rewritePlan(state.plan, { path, content, replaced: old, by: text });
 }
 
 function findPlan({ plan }: GeminiState, { plan_filename: name, plan_path: path }: Fields): string | undefined {

@@ -63,6 +63,24 @@ export function addPlan(
   context.units.plan(answer, { type: 'plan', ...base, file: 'plan.md', ...of }, text, by);
 }
 
+/** A plan in a file that the model wrote; the call that submits the plan does not contain its text. */
+export interface PlanFile {
+  path: string;
+  text: string;
+}
+
+/** Returns the plan after a call that wrote the file at `path`; undefined when its text can no longer be known. */
+export function rewritePlan(
+  plan: PlanFile | undefined,
+  { path, content, replaced, by }: { path: string; content: unknown; replaced?: unknown; by?: unknown },
+): PlanFile | undefined {
+  if (typeof content === 'string') return { path, text: content };
+  if (plan?.path !== path || typeof replaced !== 'string' || typeof by !== 'string') return plan;
+  const parts = plan.text.split(replaced);
+  // The log does not tell which of several places was meant.
+  return parts.length === 2 ? { path, text: parts.join(by) } : undefined;
+}
+
 /** Counts a text without words as omitted. */
 export function recordsOf(context: AgentContext, place: SourcePosition, timestamp: unknown): AgentRecords {
   const { log, units } = context;

@@ -21,6 +21,13 @@ export function agentLogs({ env, spoolDir }: AgentLogsOptions): AgentLogs {
     const agent = agents[name];
     return agent.logs.root(homeOf(agent, env, env['HOME'] ?? homedir()), spoolDir);
   };
+  const locate = async (agent: AgentName, sessionId: string): Promise<string | null> => {
+    if (!/^[\w.-]{1,200}$/.test(sessionId)) return null;
+    const { locate: toPath, depth } = agents[agent].logs;
+    if (toPath !== undefined) return toPath(rootOf(agent), sessionId);
+    const paths = await listLogs(rootOf(agent), depth);
+    return paths.find((path) => basename(path).includes(sessionId)) ?? null;
+  };
   return {
     stat: (agent, path) => statLog(path, rootOf(agent)),
     read: readLog,
@@ -30,18 +37,15 @@ export function agentLogs({ env, spoolDir }: AgentLogsOptions): AgentLogs {
       const wanted = { directories: [...new Set([...directories, ...real])], sinceMs };
       for (const agent of agentNames) yield* await findLogs(agent, rootOf(agent), wanted);
     },
-    async locate(agent, sessionId) {
-      if (!/^[\w.-]{1,200}$/.test(sessionId)) return null;
-      const { locate, depth } = agents[agent].logs;
-      if (locate !== undefined) return locate(rootOf(agent), sessionId);
-      const paths = await listLogs(rootOf(agent), depth);
-      return paths.find((path) => basename(path).includes(sessionId)) ?? null;
-    },
+    locate,
     directory: async (agent, path) => (await agents[agent].logs.directoryOf?.(path, agentFiles)) ?? null,
     topOf,
     realPath,
     subAgents: async (agent, path) => (await agents[agent].logs.subAgents?.(path, agentFiles)) ?? [],
-    planCall: async (agent, payload) => (await agents[agent].hooks.gate?.readCall(payload, agentFiles)) ?? null,
+    async planCall(agent, payload) {
+      const files = { readText: agentFiles.readText, locate: (id: string) => locate(agent, id) };
+      return (await agents[agent].hooks.gate?.readCall(payload, files)) ?? null;
+    },
   };
 }
 

@@ -91,14 +91,16 @@ function specOf({ name, hooks: { entry, events, gate } }: OwnFile, hasGate: bool
   return { hooks: [...hooks, gateHook], isOurs };
 }
 
-async function ownContent({ name, hooks }: OwnFile, { source }: SetupOptions): Promise<string> {
-  return (await hooks.own?.({ command: commandOf(name), readScript: source.readScript })) ?? '';
+async function ownContent({ name, hooks }: OwnFile, { source }: SetupOptions, gate: boolean): Promise<string> {
+  const command = (event: string) => commandOf(name, ` ${event}`);
+  return (await hooks.own?.({ command, hasGate: gate, readScript: source.readScript })) ?? '';
 }
 
 /** The gate stays installed, or not, until the user decides otherwise. */
 function hasGate(agent: OwnFile, text: string): boolean {
   const spec = specOf(agent, true);
-  return spec !== null && findOwnHooks(text, spec).some(({ command }) => / gate(?![\w-])/.test(command));
+  const isGate = (command: string) => /teddy\/agent-hook\W+[a-z-]+ gate(?![\w-])/.test(command);
+  return spec === null ? isGate(text) : findOwnHooks(text, spec).some(({ command }) => isGate(command));
 }
 
 async function inspectAgent(agent: OwnFile, options: SetupOptions): Promise<AgentState> {
@@ -132,7 +134,7 @@ async function stateOf(agent: OwnFile, text: string, options: SetupOptions, gate
     if (fault !== null) throw toInTheWay(agent, fault);
     return stateOfHooks(text, spec);
   }
-  if (text === (await ownContent(agent, options))) return 'installed';
+  if (text === (await ownContent(agent, options, gate))) return 'installed';
   return isMarked(text) ? 'changed' : 'missing';
 }
 
@@ -167,7 +169,7 @@ async function planInstall(
   await requireWritable(agent, target);
   const spec = specOf(agent, gate);
   if (spec === null && before !== null && !isMarked(text)) throw toInTheWay(agent, 'was not written by teddy');
-  const after = Buffer.from(spec === null ? await ownContent(agent, options) : addHooks(text, spec));
+  const after = Buffer.from(spec === null ? await ownContent(agent, options, gate) : addHooks(text, spec));
   const original = (await toOriginal(before, recordOf(agent, options))) ?? {
     bytes: before === null || spec === null ? null : Buffer.from(removeHooks(text, spec)),
   };
@@ -201,7 +203,7 @@ async function planUninstall(
   const original = await toOriginal(now, recordOf(agent, options));
   const spec = specOf(agent, true);
   if (original === null && spec === null) {
-    if (now.toString('utf8') !== (await ownContent(agent, options)))
+    if (now.toString('utf8') !== (await ownContent(agent, options, hasGate(agent, now.toString('utf8')))))
       throw toInTheWay(agent, 'was installed by teddy but has been edited since', 'Remove it yourself.');
   }
   const left = spec === null ? null : Buffer.from(removeHooks(now.toString('utf8'), spec));

@@ -160,14 +160,14 @@ function splitLines(bytes: Buffer): Buffer[] {
 }
 
 function parseCall(line: Buffer): HookCall | null {
-  const { v, agent, at, ppid, payload } = parseObject(line.toString('utf8')) ?? {};
+  const { v, agent, at, ppid, event, payload } = parseObject(line.toString('utf8')) ?? {};
   if (v !== version || typeof agent !== 'string' || !Number.isSafeInteger(at)) return null;
   if (payload !== null && (typeof payload !== 'object' || Array.isArray(payload))) return null;
   return {
     agent,
     at: Number(at),
     ppid: Number.isSafeInteger(ppid) ? Number(ppid) : 0,
-    payload: (payload ?? {}) as HookCall['payload'],
+    payload: { ...(typeof event === 'string' && event !== '' ? { event } : {}), ...payload } as HookCall['payload'],
   };
 }
 

@@ -143,6 +143,7 @@ async function handleCall(
   sessions.set(path, one);
   one.pid = ppid;
   const event = meaningOf(agent, payload);
+  const callId = asText(payload['tool_use_id']);
   const untilMs = performance.now() + waitMs;
   one.grewMs = performance.now();
   if (event === 'turn-begins') {
@@ -161,9 +162,9 @@ async function handleCall(
     Object.assign(one.words, { at });
     one.words.answer = text ?? asText(payload['prompt_response']) ?? null;
     Object.assign(one, { ends: true, after: await readCodeOf(project, cwd), awaits: { text, untilMs } });
-  } else if (event === 'other' && asText(payload['tool_use_id']) !== undefined) {
+  } else if (event === 'other' && (callId !== undefined || payload['event'] === 'gate')) {
     // The call submits a plan, so teddy holds the agent until the plan is on the line and judged.
-    Object.assign(one, { isOpen: true, awaits: { text: asText(payload['tool_use_id']), untilMs } });
+    Object.assign(one, { isOpen: true, awaits: callId === undefined ? one.awaits : { text: callId, untilMs } });
   } else if (event === 'session-ends')
     Object.assign(one, { ends: true, awaits: one.awaits ?? { text: null, untilMs } });
 }

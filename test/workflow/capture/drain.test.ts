@@ -58,6 +58,21 @@ async function linesOf({ project }: Setting): Promise<string[]> {
   return (await project.repository.store.listRefs('refs/heads/teddy/')).map(({ ref }) => shortRef(ref));
 }
 
+test('an agent that waits with its plan is followed, although it writes the plan after its call', async () => {
+  const setting = await setUp();
+  setting.capture.files.set(path, prompt);
+  const payload = { event: 'gate', session_id: 's1', transcript_path: path, cwd: '/project' };
+  setting.spool.calls.push({ agent: 'claude-code', at: 1, ppid: 1, payload });
+  const stop = new AbortController();
+  const draining = drain(setting.project, setting.capture, { ...options, signal: stop.signal, lingerMs: 60_000 });
+  await expect.poll(() => linesOf(setting)).toEqual([line]);
+  const next = prompt.replace('"u1"', '"u2"').replace('"parentUuid":null', '"parentUuid":"a1"');
+  setting.capture.files.set(path, prompt + answer + next);
+  await expect.poll(() => story(setting), { timeout: 10_000 }).toContain('message 02');
+  stop.abort();
+  await expect(draining).rejects.toMatchObject({ code: 'INTERRUPTED' });
+});
+
 describe('the hooks in a turn', () => {
   test('record the message and the answer, with the changes by the user and the agent around them', async () => {
     const setting = await setUp();

@@ -218,10 +218,89 @@ describe('Codex, which asks at the end of a turn', () => {
     expect(again).toMatchObject({ turn: '02', sha256: project.hash(Buffer.from(secondPlan)) });
     expect(await awaits()).toBe(true);
     expect(await storyOf(project, (await store.resolve(plan.ref)) as Oid)).toEqual([
-      ...["'First commit'", 'start', 'message 01', 'plan 01', 'reply 01', 'approval 01'],
-      ...['plan 02', 'reply 02'],
+      "'First commit'",
+      'start',
+      'message 01',
+      'plan 01',
+      'reply 01',
+      'approval 01',
+      'plan 02',
+      'reply 02',
     ]);
     expect(await violations()).toEqual([]);
+  });
+});
+
+describe('Copilot CLI, which writes its plan to a file of the session', () => {
+  const folder = '/home/ada/.copilot/session-state/c1';
+  const [own, planFile] = [`${folder}/events.jsonl`, `${folder}/plan.md`];
+  const payload = { sessionId: 'c1', toolName: 'exit_plan_mode', toolArgs: { summary: '- A route' } };
+  const asked = async () => (await readGateCall(capture, 'copilot', 7, payload)) as GateCall;
+  let last: string | null = null;
+  const add = (type: string, data: object) => {
+    const one = {
+      type,
+      data,
+      id: `e${capture.files.get(own)?.length ?? 0}`,
+      parentId: last,
+      timestamp: '2026-01-24T10:00:00.000Z',
+    };
+    last = one.id;
+    capture.files.set(own, `${capture.files.get(own) ?? ''}${JSON.stringify(one)}\n`);
+  };
+  const calls = (toolCallId: string, name: string, input: object) => {
+    const toolRequests = [{ toolCallId, name, arguments: input }];
+    add('assistant.message', { messageId: `m-${toolCallId}`, content: '', toolRequests });
+  };
+  const writes = (toolCallId: string, name: string, input: object, success = true) => {
+    calls(toolCallId, name, { path: planFile, ...input });
+    add('tool.execution_complete', { toolCallId, success });
+  };
+  const submits = async (toolCallId: string) => {
+    calls(toolCallId, 'exit_plan_mode', payload.toolArgs);
+    const options = { cwd: null, isOurs: async () => true, isLeftOut: () => false };
+    await advance(await openFollower(project, capture, { agent: 'copilot', path: own }, options));
+    return findWaitingPlan(project, capture, await asked(), looks());
+  };
+
+  beforeEach(() => {
+    last = null;
+    add('session.start', { sessionId: 'c1', copilotVersion: '1.0.102', context: { cwd: '/home/ada/shop' } });
+    add('user.message', { content: 'Add a login route, please.' });
+  });
+
+  test('waits with what the model has written to that file', async () => {
+    writes('call_1', 'create', { file_text: firstPlan });
+    capture.files.set(planFile, firstPlan);
+    const plan = await submits('call_2');
+    expect(await asked()).toEqual({ agent: 'copilot', pid: 7, callId: null, path: own, planFile });
+    expect(plan).toMatchObject({ turn: '01', sha256: project.hash(Buffer.from(firstPlan)) });
+    if (plan === null) throw new Error('The plan is on the line.');
+    const no = await awaitVerdict(
+      project,
+      plan,
+      looks(() => give(plan, 'rejected', 'And the tests?')),
+    );
+    const decided = (verdict: unknown) => toGateAnswer({ ...call, agent: 'copilot' }, verdict as never, payload);
+    expect(decided(no)).toEqual({
+      permissionDecision: 'deny',
+      permissionDecisionReason: expect.stringMatching(/rejected.*And the tests\?/s),
+    });
+    expect(decided({ ...no, verdict: 'approved' })).toMatchObject({ permissionDecision: 'allow' });
+    add('tool.execution_complete', { toolCallId: 'call_2', success: false, error: { code: 'denied' } });
+    // A call that has failed changes nothing.
+    writes('call_3', 'create', { file_text: 'Another plan' }, false);
+    writes('call_4', 'edit', { old_str: 'the route.', new_str: 'the tested route.' });
+    const changed = firstPlan.replace('the route.', 'the tested route.');
+    capture.files.set(planFile, changed);
+    expect(await submits('call_5')).toMatchObject({ turn: '02', sha256: project.hash(Buffer.from(changed)) });
+  });
+
+  test('waits with the summary in its call if there is no such file', async () => {
+    expect(await submits('call_1')).toMatchObject({ sha256: project.hash(Buffer.from('- A route')) });
+    expect(await asked()).toEqual({ agent: 'copilot', pid: 7, callId: null, path: own, plan: '- A route' });
+    expect(await readGateCall(capture, 'copilot', 7, { ...payload, toolName: 'bash' })).toBeNull();
+    expect(await readGateCall(capture, 'copilot', 7, { ...payload, sessionId: 'c2' })).toBeNull();
   });
 });
 

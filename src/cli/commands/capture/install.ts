@@ -19,11 +19,11 @@ export class CaptureInstallCommand extends TeddyCommand {
       What is captured does not leave this machine unless you push it. Codex asks you once whether it may run the
       hooks: answer \`/hooks\` there.
 
-      With --gate, Claude Code hands each plan of its plan mode to teddy and waits. The plan becomes an entry of its
-      session, and a page opens to read it, comment on its lines, and approve or reject it; \`teddy approve\`
-      and \`reject\` in another terminal work too, and so does a pull that brings somebody's verdict. If there is no
-      verdict within an hour, or anything fails, Claude Code asks you itself. With \`git config teddy.gate terminal\`,
-      no page opens.
+      With --gate, Claude Code, Codex, Copilot CLI and Qwen Code hand each plan of their plan mode to teddy and wait.
+      The plan becomes an entry of its session, and a page opens to read it, comment on its lines, and approve or
+      reject it; \`teddy approve\` and \`reject\` in another terminal work too, and so does a pull that brings
+      somebody's verdict. If there is no verdict within an hour, or anything fails, the agent asks you itself. With
+      \`git config teddy.gate terminal\`, no page opens.
 
       At a terminal, it asks first. Without one, it prints what it would do, and does it only with --yes.
 
@@ -44,7 +44,7 @@ export class CaptureInstallCommand extends TeddyCommand {
   });
   gate = option('--gate', {
     mayBeUnset: true,
-    describe: 'Make plans of Claude Code and Qwen Code wait for your verdict; --no-gate lets them pass again.',
+    describe: 'Make agents wait with a plan for your verdict; --no-gate lets plans pass again.',
   });
   yes = option('-y,--yes', { describe: 'Install without asking.' });
 
