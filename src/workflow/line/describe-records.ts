@@ -1,5 +1,6 @@
 /** Makes labels for entries that contain records of a conversation with teddy or with another program. */
 import type { ImportUnit } from '../../conversation/logs/importer.ts';
+import { isSummary } from '../../conversation/logs/import-report.ts';
 import type { KnownRecord, ResultReason } from '../../conversation/records/record.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
 import { labelLimits, type Entry, type EntryKind } from '../../session/entries/entry.ts';
@@ -76,7 +77,7 @@ function describeUnit({ records, plan }: ImportUnit): Label {
     const { title, rest } = findPlanTitle(plan);
     return { title, details: rest };
   }
-  const said = records.filter(({ type }) => !asides.includes(type));
+  const said = records.filter((record) => !asides.includes(record.type) && !isSummary(record));
   return describeRecords(said.length === 0 ? records : said);
 }
 
@@ -118,8 +119,10 @@ export function describeRecords(records: readonly KnownRecord[]): Label {
   if (record === undefined) return { title: '', details: [] };
   if (record.type === 'assistant_partial')
     return { ...toLabelLines(record.message.content), title: 'interrupted answer' };
-  if (record.type === 'user' || record.type === 'assistant')
-    return toLabelLines('file' in record.message ? record.message.file : record.message.content);
+  if (record.type === 'user' || record.type === 'assistant') {
+    const words = 'file' in record.message ? record.message.file : record.message.content;
+    return toLabelLines(isSummary(record) ? `note: ${words}` : words);
+  }
   if (record.type === 'note' || record.type === 'thinking')
     return toLabelLines(`${record.type}: ${record.text.trim()}`);
   return { title: record.type === 'voice_interrupted' ? 'the user interrupted' : record.type, details: [] };

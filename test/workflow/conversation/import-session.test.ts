@@ -9,6 +9,7 @@ import { appendRecords } from '../../../src/workflow/line/append-records.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';
 import { importSession, previewImport } from '../../../src/workflow/conversation/import-session.ts';
 import { showHistory } from '../../../src/workflow/conversation/show-history.ts';
+import { logSession } from '../../../src/workflow/review/log-session.ts';
 import { showTurn } from '../../../src/workflow/review/show-turn.ts';
 import { readForgotten } from '../../../src/session/entries/cached-rows.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
@@ -370,6 +371,8 @@ describe('the contents of a log', () => {
     const turn = await showTurn(project, { selector: imported.session, turn: '01' });
     expect(turn).toMatchObject({ reply: 'Answered.', messages: ['First'] });
     expect(JSON.stringify(turn.said)).toContain('It was answered.');
+    const log = await logSession(project, imported.session);
+    expect(JSON.stringify(log).match(/"note: \[The conversation was compacted here/g)).toHaveLength(2);
   });
 });
 
