@@ -47,7 +47,8 @@ describe(`capturing ${agent.name} ${agent.version}`, () => {
     await rm(`${project.repo.root}/made.txt`);
   });
 
-  test('includes a denied call', async () => {
+  // In print mode, Qwen Code does not offer the tools that it would ask about.
+  test.skipIf(agent.name === 'qwen')('includes a denied call', async () => {
     project.model.script('K1', [{ runs: 'echo call-01 > denied.txt' }, { says: 'say-01 I may not.' }]);
     await project.run({ prompt: 'K1 ask-01 Write it.', mayRun: false }).result;
     await project.settle();

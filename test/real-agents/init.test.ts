@@ -2,6 +2,7 @@
 import { chmod, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { agents } from '../../src/agents/agents.ts';
 import { openCapturedProject, type CapturedProject } from '../support/captured-project.ts';
 import { requireAgent } from '../support/real-agent.ts';
 import { runInTerminal } from '../support/run-in-terminal.ts';
@@ -16,8 +17,7 @@ beforeEach(async () => {
   const bin = join(project.home, 'bin');
   PATH = `${bin}:${process.env['PATH']}`;
   await put(join(bin, 'teddy'), `#!/bin/sh\nexec '${process.execPath}' '${teddyPath}' "$@"\n`);
-  const program = agent.name === 'codex' ? 'codex' : 'claude';
-  await put(join(bin, program), `#!/bin/sh\nexec '${process.env['AGENT_PROGRAM']}' "$@"\n`);
+  await put(join(bin, agents[agent.name].program), `#!/bin/sh\nexec '${process.env['AGENT_PROGRAM']}' "$@"\n`);
   await project.repo.commit({
     'AGENTS.md': '# Agents',
     'CLAUDE.md': '# Claude\r\n',
@@ -53,7 +53,7 @@ async function acceptAll(...words: string[]): Promise<string> {
 async function files(): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const [root, own] of [
-    [project.home, /^\.(?:claude\/(?:settings|skills)|codex\/(?:config\.toml|hooks)|local\/)/],
+    [project.home, /^\.(?:claude\/(?:settings|skills)|codex\/(?:config\.toml|hooks)|copilot\/hooks|local\/)/],
     [project.repo.root, /^(?!\.git\/)|^\.git\/(?:config|hooks\/)/],
   ] as const) {
     const entries = await readdir(root, { recursive: true, withFileTypes: true });

@@ -114,8 +114,8 @@ const kinds: Partial<Record<AgentName, Kind>> = {
     }),
     prepare: async () => undefined,
     args({ prompt, resume, mayRun = true }) {
-      const session = resume === undefined ? [] : ['--resume', resume];
-      return [...session, ...(mayRun ? ['--allow-all-tools'] : []), '-p', prompt];
+      const session = resume === undefined ? [] : [`--resume=${resume}`];
+      return [...session, mayRun ? '--allow-all-tools' : '--deny-tool=shell', '-p', prompt];
     },
     isSaid: ({ type }) => ['user.message', 'assistant.message', 'tool.execution_complete'].includes(type),
   },
@@ -130,7 +130,7 @@ const kinds: Partial<Record<AgentName, Kind>> = {
     prepare: async () => undefined,
     args({ prompt, resume, mayRun = true }) {
       const session = resume === undefined ? [] : ['--resume', resume];
-      return ['--auth-type', 'openai', ...session, '--approval-mode', mayRun ? 'yolo' : 'default', '-p', prompt];
+      return ['--auth-type', 'openai', ...session, '--approval-mode', mayRun ? 'yolo' : 'plan', '-p', prompt];
     },
     isSaid: ({ type }) => ['user', 'assistant', 'tool_result'].includes(type),
   },
@@ -162,7 +162,7 @@ export function requireAgent(): RealAgent {
       return Promise.all(
         paths.map(async (name) => {
           const text = await readFile(join(folder, name), 'utf8');
-          return { path: join(folder, name), id: /([0-9a-f-]{36})\.jsonl$/.exec(name)?.[1] ?? name, text };
+          return { path: join(folder, name), id: /([0-9a-f-]{36})(?:\/events)?\.jsonl$/.exec(name)?.[1] ?? name, text };
         }),
       );
     },
@@ -172,7 +172,7 @@ export function requireAgent(): RealAgent {
         .slice(0, -1)
         .map((line) => JSON.parse(line) as Record<string, any>)
         .filter(kind.isSaid)
-        .flatMap((record) => tokensIn(JSON.stringify(record['message'] ?? record['payload']))),
+        .flatMap((record) => tokensIn(JSON.stringify(record['message'] ?? record['payload'] ?? record['data']))),
   };
 }
 
