@@ -10,7 +10,7 @@ import { html, pre, type Html } from './html.ts';
 import { renderCode, renderMarkdown } from './markdown.ts';
 import type { Problem } from '../plan/match/problem.ts';
 import type { PageFile, PageProblem, PageTurn } from './session-page.ts';
-import { isUnrun, toActionState } from './turn-state.ts';
+import { isInvalid, isUnrun, toActionState } from './turn-state.ts';
 
 /** The number of output lines shown; the rest is folded. */
 const outputLines = 12;
@@ -60,7 +60,7 @@ function renderAction(turn: PageTurn, { index, action, log }: ActionOfTurn): Htm
   const told = new Set(turn.plan?.parsed?.problems.map(({ line, message }) => `${line} ${message}`));
   const problems =
     preview?.problems.filter((one) => one.action === index && !told.has(`${one.line} ${one.message}`)) ?? [];
-  const { tone, word } = toActionState(log, turn.status === 'planned', problems.length > 0);
+  const { tone, word } = toActionState(log, turn.status === 'planned' && !isInvalid(turn), problems.length > 0);
   const files = turn.files.filter((file) => file.action === index);
   const planned = preview?.files.filter((file) => file.action === index) ?? [];
   const details = log?.details ?? {};

@@ -73,7 +73,10 @@ export function renderNumbers({ turns, shown }: SessionPage): Html {
       }
     </div>
     <details class="fold">
-      <summary>As a table <span class="muted">${countOf(numbers.length, 'turn')}</span></summary>
+      <summary>
+        As a table
+        <span class="muted">${countOf(numbers.length, 'turn')}; history, files, prompt and message are estimates</span>
+      </summary>
       ${renderTable(numbers)}
     </details>
   </section>`;
@@ -166,14 +169,15 @@ function toY(value: number, most: number): number {
 }
 
 function renderTable(numbers: readonly TurnNumbers[]): Html {
-  const heads = ['Turn', 'History', 'Files', 'Prompt and message', 'Cached', 'Answer', 'Cost', 'Time'];
+  const heads = ['Turn', 'History', 'Files', 'Prompt and message', 'Cached', 'Answer', 'Cost', 'Time, with waiting'];
   const rows = numbers.map(
     (one) =>
       html`<tr>
         <th scope="row"><a href="#t${one.turn}">${one.turn}</a></th>
-        ${[one.history, one.files, one.rest, one.cached, one.answer].map((count) => html`<td>${formatCount(count)}</td>`)}
-        <td>${one.costUsd === 0 ? '' : formatCost(one.costUsd)}</td>
-        <td>${formatDuration(one.durationMs)}</td>
+        ${[one.history, one.files, one.rest].map((count) => html`<td>${formatCount(count)}</td>`)}
+        ${[one.cached, one.answer].map((count) => html`<td>${ifAny(count, formatCount)}</td>`)}
+        <td>${ifAny(one.costUsd, formatCost)}</td>
+        <td>${ifAny(one.durationMs, formatDuration)}</td>
       </tr>`,
   );
   return html`<div class="scroll" tabindex="0">
@@ -188,6 +192,11 @@ function renderTable(numbers: readonly TurnNumbers[]): Html {
       </tbody>
     </table>
   </div>`;
+}
+
+/** Without a number, nobody has counted. */
+function ifAny(count: number, format: (count: number) => string): string {
+  return count === 0 ? '–' : format(count);
 }
 
 /** `Math.max(...)` puts its arguments on the stack, which a very long session would overflow. */

@@ -22,13 +22,20 @@ export interface FileOptions {
   labelOf?: (hunk: number) => Html | null;
   /** Replaces the diff, which the page shows elsewhere. */
   instead?: Html | null;
+  /** True for a file that no plan named: it is not folded for being generated. */
+  isBeyond?: boolean;
 }
 
 /** `id` names the file; its hunks are `<id>-h1` and so on. */
-export function renderFile(file: PageFile, id: string, { labelOf, instead = null }: FileOptions = {}): Html {
+export function renderFile(
+  file: PageFile,
+  id: string,
+  { labelOf, instead = null, isBeyond = false }: FileOptions = {},
+): Html {
   const { path, change, diff, replaces } = file;
   const lines = bodyOf(diff.text);
-  const isGenerated = generated.test(path);
+  const isGenerated = generated.test(path) && !isBeyond;
+  const size = `${countOf(file.added + file.removed, 'line')}${diff.cut === null ? '' : ', in part'}`;
   const isOpen = lines.length <= maxOpenLines && !isGenerated;
   const label = labelOf ?? ((hunk: number) => renderReplaced(replaces[hunk]));
   const body = instead ?? (lines.length === 0 ? renderUnread(file) : renderBody(lines, id, label));
@@ -36,7 +43,7 @@ export function renderFile(file: PageFile, id: string, { labelOf, instead = null
     <summary>
       <span class="change ${change}">${change}</span>
       <bdi class="path">${path}</bdi>
-      ${renderCounts(file)}${isOpen ? null : html` <span class="muted">${countOf(diff.cut === null ? lines.length : file.added + file.removed, 'line')}, ${isGenerated ? 'generated' : 'folded'}</span>`}
+      ${renderCounts(file)}${isOpen ? null : html` <span class="muted">${size}, ${isGenerated ? 'generated' : 'folded'}</span>`}
     </summary>
     ${body}${renderCut(diff.cut)}
   </details>`;
@@ -153,7 +160,8 @@ function renderLines(lines: readonly string[], id: string, labelOf: (hunk: numbe
 
 function renderReplaced(turns: readonly string[] = []): Html | null {
   if (turns.length === 0) return null;
-  return html` removes lines of ${turns.length === 1 ? 'turn' : 'turns'} ${turns.join(', ')}`;
+  const links = turns.map((turn, at) => html`${at === 0 ? '' : ', '}<a href="#t${turn}">${turn}</a>`);
+  return html` removes lines of ${turns.length === 1 ? 'turn' : 'turns'} ${links}`;
 }
 
 /** When most of a line is new, marks on nearly every word mean nothing. */

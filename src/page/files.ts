@@ -12,6 +12,8 @@ interface FileRow {
   /** Null for a file that did not change. */
   file: PageLineFile | null;
   state: FileState;
+  /** How people changed a file that turns have changed, too; null when they did not. */
+  beside: 'hand' | 'written' | null;
   by: PageOrigin[];
 }
 
@@ -30,6 +32,7 @@ const words: Record<FileState, string> = {
 export function renderFiles(page: SessionPage): Html {
   const { files, source } = page;
   const rows = listRows(page);
+  const isVague = files.some(({ by }) => by.some((origin) => origin.kind === 'turn' && origin.action === null));
   return html`<section id="files" data-view="files" aria-labelledby="files-title">
     <h2 id="files-title">Files</h2>
     ${
@@ -38,7 +41,9 @@ export function renderFiles(page: SessionPage): Html {
         : html`<p class="facts">${describeRows(rows)}</p>
             ${renderTable(page, rows)}`
     }
-    ${renderCommands(page)} ${files.map((file, at) => renderLineFile(page, file, at))}
+    ${renderCommands(page)}
+    ${isVague ? html`<p class="label">The agent’s log does not say which call changed which line, so a hunk names only its turn.</p>` : null}
+    ${rows.map((row) => renderLineFile(page, row))}
   </section>`;
 }
 
@@ -56,13 +61,30 @@ function listRows(page: SessionPage): FileRow[] {
   const changed = page.files.map((file): FileRow => {
     const states = (promised.get(file.path) ?? []).map(({ state }) => state);
     const state = (['kept', 'beyond', 'allowed'] as const).find((one) => states.includes(one));
-    return { path: file.path, file, by: file.by, state: state ?? unplannedState(page, file.by) };
+    const own = file.by.filter(({ kind }) => kind === 'commit');
+    const isMixed = own.length > 0 && own.length < file.by.length;
+    const beside = isMixed ? unplannedState(page, own) : null;
+    return {
+      path: file.path,
+      file,
+      by: file.by,
+      state: state ?? unplannedState(page, file.by),
+      beside: beside === 'hand' || beside === 'written' ? beside : null,
+    };
   });
   const known = new Set(changed.map(({ path }) => path));
   const vain = [...promised].flatMap(([path, named]): FileRow[] => {
     const last = named.at(-1);
     if (last === undefined || known.has(path) || named.some(({ state }) => state === 'kept')) return [];
-    return [{ path, file: null, state: last.state, by: [{ kind: 'turn', turn: last.turn, action: last.action }] }];
+    return [
+      {
+        path,
+        file: null,
+        state: last.state,
+        beside: null,
+        by: [{ kind: 'turn', turn: last.turn, action: last.action }],
+      },
+    ];
   });
   return [...changed, ...vain].toSorted((one, other) => (toSortKey(one.path) < toSortKey(other.path) ? -1 : 1));
 }
@@ -86,7 +108,8 @@ function directoryOf(path: string): string {
 
 function describeRows(rows: readonly FileRow[]): string {
   const changed = rows.filter(({ file }) => file !== null).length;
-  const count = (...states: FileState[]) => rows.filter(({ state }) => states.includes(state)).length;
+  const count = (one: FileState) => rows.filter(({ state }) => state === one).length;
+  const mixed = (one: FileRow['beside']) => rows.filter(({ beside }) => beside === one).length;
   const parts: [number, string][] = [
     [count('kept'), 'named by a plan'],
     [count('beyond'), 'beyond the plan'],
@@ -95,6 +118,8 @@ function describeRows(rows: readonly FileRow[]): string {
     [count('written'), 'written'],
     [count('none'), 'without a plan'],
     [rows.length - changed, 'named, but unchanged'],
+    [mixed('hand'), 'changed by hand, too'],
+    [mixed('written'), 'written, too'],
   ];
   const told = parts.flatMap(([number, word]) => (number === 0 ? [] : [`${number} ${word}`]));
   return `${countOf(changed, 'file')} changed: ${told.join(', ')}.`;
@@ -102,7 +127,7 @@ function describeRows(rows: readonly FileRow[]): string {
 
 function renderTable(page: SessionPage, rows: readonly FileRow[]): Html {
   const indexes = new Map(page.files.map((file, at) => [file.path as string, at + 1]));
-  const row = ({ path, file, state, by }: FileRow) =>
+  const row = ({ path, file, state, beside, by }: FileRow) =>
     html`<tr>
       <td>
         ${file === null ? html`<bdi class="path">${nameOf(path)}</bdi>` : html`<a class="path" href="#files-${indexes.get(path) ?? 1}"><bdi>${nameOf(path)}</bdi></a>`}
@@ -111,7 +136,10 @@ function renderTable(page: SessionPage, rows: readonly FileRow[]): Html {
         ${file === null ? null : html`${renderCounts(file)}${file.change === 'modified' ? null : html` <span class="muted">${file.change}</span>`}`}
       </td>
       <td>${renderOrigins(page, by)}</td>
-      <td><span class="pill ${tones[state] ?? 'quiet'}">${words[state]}</span></td>
+      <td>
+        <span class="pill ${tones[state] ?? 'quiet'}">${words[state]}</span>
+        ${beside === null ? null : html` <span class="pill warn">and ${words[beside]}</span>`}
+      </td>
     </tr>`;
   return html`<table class="tree">
     <thead>
@@ -152,12 +180,14 @@ function renderCommands(page: SessionPage): Html | null {
       </ul>`;
 }
 
-function renderLineFile(page: SessionPage, file: PageLineFile, at: number): Html {
+function renderLineFile(page: SessionPage, { file, state }: FileRow): Html | null {
+  if (file === null) return null;
   const labelOf = (hunk: number) => {
-    const made = file.made[hunk] ?? [];
+    const made = file.made[hunk] ?? (file.by.length === 1 ? file.by : []);
     return made.length === 0 ? null : html` ${renderOrigins(page, made)}`;
   };
-  return renderFile(file, `files-${at + 1}`, { labelOf, instead: renderSame(page, file) });
+  const id = `files-${page.files.indexOf(file) + 1}`;
+  return renderFile(file, id, { labelOf, instead: renderSame(page, file), isBeyond: state === 'beyond' });
 }
 
 /** In characters. A shorter diff may stand on the page twice. */

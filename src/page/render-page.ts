@@ -254,7 +254,7 @@ function renderComparisons(page: SessionPage): Html | null {
 function renderRevision(before: PageTurn, old: PagePlan, turn: PageTurn, plan: PagePlan): Html {
   const id = `c-${before.turn}-${turn.turn}`;
   return html`<details class="comparison" id="${id}">
-    <summary><h3>Plan of turn ${before.turn}, revised in turn ${turn.turn}</h3></summary>
+    <summary><h3>Plan of turn ${before.turn}, and the next one, of turn ${turn.turn}</h3></summary>
     ${before.verdicts.map((verdict) => renderVerdict(verdict, old))}
     ${before.verdicts.length > 0 || before.report?.report.run_summary.error == null ? null : html`<blockquote class="comment"><p>${before.report.report.run_summary.error}</p></blockquote>`}
     ${renderPlans(old, plan, id)}

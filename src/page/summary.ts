@@ -19,11 +19,12 @@ export function findOutcome({ turns, shown, others, source }: SessionPage): Answ
   const landing = others.findLast(({ kind, line }) => kind === 'landing' && line === source.line);
   const state = toTurnState(last);
   const link = html`<a href="#t${last.turn}">turn ${last.turn}</a>`;
-  if (landing === undefined) return { ...state, note: link };
+  const waits = state.tone === 'wait' ? '' : '; nothing waits for a decision';
+  if (landing === undefined) return { ...state, note: html`${link}, not landed${waits}` };
   const { after, commit } = landing;
   const at = html`<a href="#o-${commit.slice(0, 10)}">${commit.slice(0, 10)}</a>`;
   if (after === last.turn) return { tone: 'good', word: 'landed', note: html`as ${at}` };
-  return { ...state, note: html`${link}, after ${at} landed` };
+  return { ...state, note: html`${link}, not landed; ${at} landed before` };
 }
 
 interface TestRun {
@@ -105,9 +106,9 @@ export function findApproval({ turns, shown }: SessionPage): Answer {
     ...(approved > 0 ? [`${countOf(approved, 'plan')} approved`] : []),
     ...(by('user') > 0 ? [`${countOf(by('user'), 'action')} by hand`] : []),
     ...(by('flag') > 0 ? [`${countOf(by('flag'), 'action')} in advance, with -y`] : []),
-    ...(refused.size > 0 ? [`${countOf(refused.size, 'plan')} refused`] : []),
+    refused.size > 0 ? `${countOf(refused.size, 'plan')} refused` : 'nothing refused',
   ];
   const word = names.size === 0 ? 'nobody on record' : [...names].slice(0, 2).join(', ');
   const more = names.size > 2 ? ` and ${formatCount(names.size - 2)} more` : '';
-  return { tone: 'quiet', word: `${word}${more}`, note: facts.length === 0 ? null : html`${facts.join(', ')}` };
+  return { tone: 'quiet', word: `${word}${more}`, note: html`${facts.join(', ')}` };
 }

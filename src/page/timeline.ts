@@ -85,7 +85,9 @@ function renderCommit(other: PageCommit): Html {
 }
 
 /** Splits a commit into a word for its kind and its subject. An entry's subject already begins with its kind. */
-export function describeCommit({ kind, subject }: PageCommit): { word: string; subject: string } {
+export function describeCommit({ kind, subject, files, omitted }: PageCommit): { word: string; subject: string } {
+  if (kind === 'snapshot' && files.length + omitted === 0)
+    return { word: kindWords.snapshot, subject: 'only to the session’s own files' };
   return { word: kindWords[kind], subject: subject.replace(/^(?:turn \S+ )?(?:snapshot|write): /, '') };
 }
 

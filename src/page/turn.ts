@@ -3,6 +3,7 @@ import { typeOf } from '../plan/actions/actions.ts';
 import type { Action } from '../plan/plan.ts';
 import { findPlanTitle } from '../plan/plan-comments.ts';
 import { countOf, describeSpending, formatDuration } from '../session/spending/describe-spending.ts';
+import { parseObject } from '../session/text/parse-object.ts';
 import { fold, renderActions, renderProblem, renderPromise } from './actions.ts';
 import { renderElsewhere } from './diff.ts';
 import { firstLine, html, pre, renderTime, type Html } from './html.ts';
@@ -101,13 +102,20 @@ function renderCall({ tool, input, result }: PagePart & { kind: 'call' }): Html 
   const word = result === null ? 'no result' : (result.reason ?? (result.isError ? 'error' : 'done'));
   return html`<details class="call ${tone}">
     <summary>
-      <span class="type">${tool}</span> <bdi class="target">${firstLine(input.text.replace(/\s+/g, ' '), 100)}</bdi>
+      <span class="type">${tool}</span> <bdi class="target">${firstLine(describeInput(input.text), 100)}</bdi>
       <span class="pill ${tone}">${word}</span>
     </summary>
     ${renderCode(input, 'json')}${
       result === null ? null : html`${pre(result.output.text)}${renderCut(result.output.cut)}`
     }
   </details>`;
+}
+
+/** Returns the command or the path, if that is the whole point of a call, on one line. */
+function describeInput(input: string): string {
+  const { command, cmd, file_path: file, path } = parseObject(input) ?? {};
+  const [point] = [command, cmd, file, path].flatMap((one) => (Array.isArray(one) ? one.join(' ') : (one ?? [])));
+  return (typeof point === 'string' ? point : input).replace(/\s+/g, ' ');
 }
 
 /** Renders two views of the same text; readers can switch between them without a script. */
@@ -161,7 +169,7 @@ export function renderVerdict({ verdict, author, time, text, comments }: PageVer
       comments.length === 0
         ? null
         : html`<ul class="remarks">
-            ${comments.map((comment) => html`<li><span class="muted">Line ${comment.line}</span> <code>${firstLine(lines[comment.line - 1] ?? '', 100)}</code> ${renderMarkdown(comment.text)}</li>`)}
+            ${comments.map((comment) => html`<li><span class="muted">Line ${comment.line} of the plan</span> <code>${firstLine(lines[comment.line - 1] ?? '', 100)}</code> ${renderMarkdown(comment.text)}</li>`)}
           </ul>`
     }
   </section>`;

@@ -80,9 +80,11 @@ describe('the head', () => {
     });
     const turns = [pageTurn('01', { outcome: 'SUCCESS' }), pageTurn('02', { outcome: 'FAILURE' })];
     const short = oid('landing').slice(0, 10);
-    expect(head(turns)).toContain('Outcome failed turn 02');
+    expect(head(turns)).toContain('Outcome failed turn 02, not landed; nothing waits for a decision');
     expect(head(turns, { others: [landing('02')] })).toContain(`Outcome landed as ${short}`);
-    expect(head(turns, { others: [landing('01')] })).toContain(`Outcome failed turn 02, after ${short} landed`);
+    expect(head(turns, { others: [landing('01')] })).toContain(
+      `Outcome failed turn 02, not landed; ${short} landed before`,
+    );
     const elsewhere = pageTurn('03', { outcome: 'SUCCESS', line: 'teddy/a-session--02-branch-01' });
     expect(head([...turns, elsewhere])).toContain('Outcome failed turn 02');
   });
@@ -203,7 +205,17 @@ describe('the files', () => {
           pageTurn('04', { promise: promise('src/gone.ts', 'missed'), undoneBy: oid('undo') }),
         ],
         {
-          others: [own, { ...own, commit: oid('written'), kind: 'write', omitted: 2 }],
+          others: [
+            own,
+            { ...own, commit: oid('written'), kind: 'write', omitted: 2 },
+            {
+              ...own,
+              commit: oid('context'),
+              kind: 'snapshot',
+              subject: 'snapshot: 1 file of the user’s own edits',
+              files: [],
+            },
+          ],
           files: [
             lineFile('mine.txt', [{ kind: 'commit', commit: oid('own') }]),
             lineFile('src/a.ts', [byTurn('01'), { kind: 'undo', turn: turnName('02') }]),
@@ -222,17 +234,30 @@ describe('the files', () => {
       'src/',
       '<i>.ts turn 03, action 1 named, but unchanged',
       'a.ts +1 −0 added turn 01, action 1, undo of turn 02 named',
-      'b.ts +1 −0 added turn 02, written, Grace not named',
+      'b.ts +1 −0 added turn 02, written, Grace not named and written',
     ]);
     expect(toText(section)).toContain(
-      '3 files changed: 1 named by a plan, 1 beyond the plan, 1 by hand, 1 named, but unchanged.',
+      '3 files changed: 1 named by a plan, 1 beyond the plan, 1 by hand, 1 named, but unchanged, 1 written, too.',
     );
+    expect(toText(html)).toMatch(/edits\s+only to the session’s own files/);
+    expect(toText(section)).toContain('so a hunk names only its turn.');
     expect(section).toContain('href="#t01-a1"');
     expect(section).toContain(`href="#o-${oid('own').slice(0, 10)}"`);
     expect(html).toContain(`id="o-${oid('own').slice(0, 10)}-f1"`);
     expect(toText(html)).toContain(`2 more files: git show ${oid('written').slice(0, 10)}`);
     // The hunk's label leads there too.
     expect(toText(section)).toMatch(/@@ -0,0 \+1,1 @@ +turn 01, action 1, undo of turn 02/);
+  });
+
+  test('have the file’s only origin at a hunk of a diff that is too long to be followed', () => {
+    const cut = { ...lineFile('a.txt', [byTurn('01')]), made: [] };
+    const section = textIn(
+      render(sessionPage([pageTurn('01')], { files: [cut] })),
+      '<section id="files"',
+      '</section>',
+    );
+    expect(section).toMatch(/@@ -0,0 \+1,1 @@ +turn 01, action 1/);
+    expect(section).not.toContain('names only its turn');
   });
 
   test('are not called the user’s own when nothing is known about them', () => {
@@ -257,7 +282,10 @@ describe('the files', () => {
     expect(html).toMatch(/<a\s+class="same-diff"\s+href="#t01-f1"/);
     expect(html).toMatch(/id="files-1"\s*>/);
     expect(html).toMatch(/id="files-2"\s+open/);
-    expect(toText(html)).toMatch(/package-lock\.json\s+\+1 −0\s+2 lines, generated/);
+    expect(toText(html)).toMatch(/package-lock\.json\s+\+1 −0\s+1 line, generated/);
+    const beyond = { ...turn, promise: promise('package-lock.json', 'beyond') };
+    const open = render(sessionPage([beyond], { files: [lineFile('package-lock.json', [byTurn('01')])] }));
+    expect(open).toMatch(/id="files-1"\s+open/);
   });
 
   test('name the commands whose last run did not succeed', () => {
@@ -433,6 +461,8 @@ describe('a turn', () => {
     expect(toText(first)).toContain('@@ -1,2 +1,2 @@\n const z = 0;\n-const a = 1;\n+const a = 2;');
     expect(first).not.toContain('class="pairs"');
     expect(toText(second)).toContain('cannot run');
+    // Nothing of the plan waits, then.
+    expect(toText(first)).toContain('not reached');
     expect(second).toContain('<p class="problem">Line 19, column 1: EDIT b.ts: FIND was not found.</p>');
     expect(toText(second)).toContain('   7  seven\n   8  eight\n');
     expect(toText(second)).toContain('-gone\n+here\n');
@@ -588,6 +618,8 @@ describe('a turn', () => {
     });
     for (const words of ['read_file', 'content of a', 'denied', 'no result', '(spoken)'])
       expect(toText(html)).toContain(words);
+    const targets = [...html.matchAll(/<bdi class="target">(.*?)<\/bdi>/g)].map(([, target = '']) => toText(target));
+    expect(targets).toEqual(['a.ts', 'rm x', '{}']);
   });
 
   test('lists the files added, removed and changed since the turn that it continues from', () => {
@@ -663,7 +695,7 @@ describe('comparisons', () => {
     );
     const text = toText(html);
     for (const words of [
-      'Plan of turn 01, revised in turn 02',
+      'Plan of turn 01, and the next one, of turn 02',
       'Rather otherwise.',
       'Turn 02 and turn 02-branch-01',
       '-one\n+two',

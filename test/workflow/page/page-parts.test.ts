@@ -130,7 +130,7 @@ describe('the parts of a turn', () => {
     expect(first).toContain('<h3>Planned</h3>');
     // The reason appears once, and is not repeated for each action.
     expect(first).not.toContain('<p class="reason">rejected</p>');
-    expect(html).toContain('Plan of turn 01, revised in turn 02');
+    expect(html).toContain('Plan of turn 01, and the next one, of turn 02');
     expect(html).toContain('How it differs from the plan of turn 01');
   });
 
