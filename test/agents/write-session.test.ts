@@ -117,6 +117,24 @@ describe('a log written for another agent', () => {
     expect(lines[8]?.['payload'].output).toBe('Error: no such file');
   });
 
+  test('by pi has an answer’s texts and calls in one message, each a child of the one before', () => {
+    const [head, ...lines] = parse(render('pi', fold(...talk)));
+    expect(head).toMatchObject({ type: 'session', version: 3, id: session.id, cwd: session.cwd });
+    const shape = lines.map(({ message: { role, content } }) => [role, ...content.map(({ type }: any) => type)]);
+    expect(shape).toEqual([
+      ['user', 'text'],
+      ['assistant', 'text', 'toolCall', 'toolCall'],
+      ['toolResult', 'text'],
+      ['toolResult', 'text'],
+      ['assistant', 'text'],
+      ['user', 'text'],
+      ['assistant', 'text'],
+    ]);
+    expect(lines.map(({ parentId }) => parentId)).toEqual([null, ...lines.slice(0, -1).map(({ id }) => id)]);
+    expect(lines[1]?.['message']).toMatchObject({ provider: 'openai', stopReason: 'toolUse' });
+    expect([lines[2], lines[3]].map((line) => line?.['message'].isError)).toEqual([false, true]);
+  });
+
   test.each(openableAgents)('by %s marks an interrupted answer, and closes a call without a result', (agent) => {
     const open = fold(user('u1', 'Go'), partial('p1', 'I was'), call('c1'));
     const text = render(agent, open).join('\n');
@@ -141,7 +159,7 @@ describe('a log written for another agent', () => {
       render(agent, fold({ ...user('u1', 'Go'), timestamp: 'yesterday' } as KnownRecord, assistant('a', 'Yes'))),
     );
     const times = lines
-      .filter(({ type }) => type !== 'session_meta' && type !== 'event_msg')
+      .filter(({ type }) => !['session_meta', 'event_msg', 'session'].includes(type as string))
       .map(({ timestamp }) => timestamp);
     expect(times).toEqual([session.startedAt, '2026-01-24T10:00:00.000Z']);
   });
@@ -164,7 +182,7 @@ describe('a log written for another agent', () => {
   });
 });
 
-const samples = { 'claude-code': 'claude-2.1.330', codex: 'codex' };
+const samples = { 'claude-code': 'claude-2.1.330', codex: 'codex', pi: 'pi' };
 const shared = new URL('../../../shared/agents/', import.meta.url);
 
 /** `a.b`: the types of this field in any line; a call's input is the model's own. */
@@ -173,7 +191,7 @@ function shapeOf(lines: object[]): Map<string, Set<string>> {
   const visit = (path: string, value: unknown): void => {
     const type = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
     shape.set(path, (shape.get(path) ?? new Set()).add(type));
-    if (/\.(?:input|content\[\]\.content)$/.test(path) || type === 'null') return;
+    if (/\.(?:input|arguments|content\[\]\.content)$/.test(path) || type === 'null') return;
     if (Array.isArray(value)) for (const one of value) visit(`${path}[]`, one);
     else if (typeof value === 'object')
       for (const [key, one] of Object.entries(value ?? {})) visit(`${path}.${key}`, one);
@@ -195,6 +213,8 @@ describe.runIf(existsSync(shared))('beside the logs that the agents write', () =
     for (const [path, types] of shapeOf(parse(render(agent, fold(...talk))))) {
       // The events in rollouts without pages: a resumed one gets more of them from Codex itself.
       if (path.startsWith('event_msg user_message') || path.startsWith('event_msg agent_message')) continue;
+      // The first line is the child of none; in pi's own logs it is about the model.
+      if (path === 'message.parentId') types.delete('null');
       expect({ path, types: [...types].filter((type) => !real.get(path)?.has(type)) }).toEqual({ path, types: [] });
     }
   });

@@ -30,10 +30,13 @@ test(`without the hooks, a sweep makes the same entries for ${agent.name} ${agen
   await project.run({ prompt: 'K1 ask-01' }).result;
   const [log] = await agent.logs(project.home);
   await project.run({ prompt: 'K2 ask-02', resume: log?.id ?? '' }).result;
-  const cut = project.run({ prompt: 'K3 ask-03' });
-  await project.model.waitForRequests('K3', 1);
-  cut.kill('SIGINT');
-  await cut.result;
+  // pi has no log before its first answer is complete, so that only a hook knows of one that was cut off.
+  if (agent.name !== 'pi') {
+    const cut = project.run({ prompt: 'K3 ask-03' });
+    await project.model.waitForRequests('K3', 1);
+    cut.kill('SIGINT');
+    await cut.result;
+  }
   await project.settle();
   await project.teddy('capture', 'sweep');
   const hooked = await transcriptsOf(project.repo);

@@ -119,6 +119,22 @@ const kinds: Partial<Record<AgentName, Kind>> = {
     },
     isSaid: ({ type }) => ['user.message', 'assistant.message', 'tool.execution_complete'].includes(type),
   },
+  pi: {
+    canFork: false,
+    logFolder: '.pi/agent/sessions',
+    environment: () => ({ PI_OFFLINE: '1' }),
+    async prepare(home, url) {
+      const folder = join(home, '.pi/agent');
+      await mkdir(folder, { recursive: true });
+      const provider = { baseUrl: `${url}/v1`, api: 'openai-completions', apiKey: 'mock-key' };
+      const models = { providers: { mock: { ...provider, models: [{ id: 'mock-model' }] } } };
+      await writeFile(join(folder, 'models.json'), JSON.stringify(models));
+      const settings = { defaultProvider: 'mock', defaultModel: 'mock-model' };
+      await writeFile(join(folder, 'settings.json'), JSON.stringify(settings));
+    },
+    args: ({ prompt, resume }) => [...(resume === undefined ? [] : ['--session', resume]), '-p', prompt],
+    isSaid: ({ type }) => type === 'message',
+  },
   qwen: {
     canFork: false,
     logFolder: '.qwen/projects',

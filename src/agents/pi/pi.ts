@@ -1,5 +1,7 @@
 /** pi, the coding agent. */
 import { join } from 'node:path';
+import { hasText } from '../../conversation/records/import-values.ts';
+import { parseObject } from '../../session/text/parse-object.ts';
 import type { Agent } from '../agent.ts';
 
 export const pi: Agent = {
@@ -27,4 +29,17 @@ export const pi: Agent = {
     },
   },
   log: async () => (await import('./log.ts')).piLog,
+  openWith: {
+    uuid: 7,
+    toPath(cwd, { id, startedAt }) {
+      const folder = `--${cwd.replace(/^[/\\]/, '').replaceAll(/[/\\:]/g, '-')}--`;
+      return join('sessions', folder, `${startedAt.toISOString().replaceAll(/[:.]/g, '-')}_${id}.jsonl`);
+    },
+    async readProvider(home, files) {
+      const { defaultProvider } = parseObject(await files.readText(join(home, 'settings.json'))) ?? {};
+      return hasText(defaultProvider) ? defaultProvider : 'unknown';
+    },
+    resume: (id) => `pi --session ${id}`,
+    render: async () => (await import('./session.ts')).renderPiSession,
+  },
 };

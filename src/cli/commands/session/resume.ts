@@ -59,7 +59,10 @@ export class SessionResumeCommand extends TeddyCommand {
 
   target = parameter('session[:turn]', { optional: true, completes: ['sessions'] });
   session = sessionOption();
-  with = option('--with', { value: '<agent>', describe: `Continue in this agent: ${openableAgents.join(' or ')}.` });
+  with = option('--with', {
+    value: '<agent>',
+    describe: `Continue in this agent: ${openableAgents.slice(0, -1).join(', ')} or ${openableAgents.at(-1)}.`,
+  });
   worktree = option('--worktree', { describe: 'Use a linked work tree for the session.' });
   yes = option('-y,--yes', {
     describe: 'Approve every action in a plan and every call in a conversation, but no memos.',
