@@ -174,8 +174,7 @@ function renderTable(numbers: readonly TurnNumbers[]): Html {
     (one) =>
       html`<tr>
         <th scope="row"><a href="#t${one.turn}">${one.turn}</a></th>
-        ${[one.history, one.files, one.rest].map((count) => html`<td>${formatCount(count)}</td>`)}
-        ${[one.cached, one.answer].map((count) => html`<td>${ifAny(count, formatCount)}</td>`)}
+        ${[one.history, one.files, one.rest, one.cached, one.answer].map((count) => html`<td>${ifAny(count, formatCount)}</td>`)}
         <td>${ifAny(one.costUsd, formatCost)}</td>
         <td>${ifAny(one.durationMs, formatDuration)}</td>
       </tr>`,
@@ -194,7 +193,7 @@ function renderTable(numbers: readonly TurnNumbers[]): Html {
   </div>`;
 }
 
-/** Without a number, nobody has counted. */
+/** Nothing, or nothing that anybody has counted. */
 function ifAny(count: number, format: (count: number) => string): string {
   return count === 0 ? '–' : format(count);
 }

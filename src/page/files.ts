@@ -25,7 +25,7 @@ const words: Record<FileState, string> = {
   kept: 'named',
   beyond: 'not named',
   hand: 'by hand',
-  written: 'written',
+  written: 'teddy write',
   none: 'no plan',
 };
 
@@ -112,16 +112,18 @@ function describeRows(rows: readonly FileRow[]): string {
   const mixed = (one: FileRow['beside']) => rows.filter(({ beside }) => beside === one).length;
   const parts: [number, string][] = [
     [count('kept'), 'named by a plan'],
-    [count('beyond'), 'beyond the plan'],
+    [count('beyond'), 'not named'],
     [count('allowed'), 'expected by the project'],
     [count('hand'), 'by hand'],
-    [count('written'), 'written'],
+    [count('written'), 'by teddy write'],
     [count('none'), 'without a plan'],
     [rows.length - changed, 'named, but unchanged'],
-    [mixed('hand'), 'changed by hand, too'],
-    [mixed('written'), 'written, too'],
+    [mixed('hand'), 'of these also changed by hand'],
+    [mixed('written'), 'of these also changed by teddy write'],
   ];
   const told = parts.flatMap(([number, word]) => (number === 0 ? [] : [`${number} ${word}`]));
+  const isKnown = rows.every(({ file, by }) => file === null || by.length > 0);
+  if (isKnown && count('hand') + mixed('hand') === 0) told.push('nothing by hand');
   return `${countOf(changed, 'file')} changed: ${told.join(', ')}.`;
 }
 
@@ -222,6 +224,6 @@ function renderOrigin({ others }: SessionPage, origin: PageOrigin): Html {
   const own = others.find(({ commit }) => commit === origin.commit);
   if (own === undefined) return html`<b>by hand</b>`;
   return html`<a href="#o-${own.commit.slice(0, 10)}"
-    ><b>${own.kind === 'write' ? 'written' : 'by hand'}</b>, ${own.author}</a
+    ><b>${own.kind === 'write' ? words.written : 'by hand'}</b>, ${own.author}</a
   >`;
 }

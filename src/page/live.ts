@@ -116,17 +116,12 @@ export interface Waiting {
 export function findWaiting(page: SessionPage, { problems }: LiveOptions): Waiting | null {
   const turn = lastTurn(page);
   const { plan = null } = turn ?? {};
-  if (turn === undefined || plan === null || (turn.status !== 'planned' && !isHandedIn(turn))) return null;
+  if (turn === undefined || plan === null || (turn.status !== 'planned' && !turn.awaitsVerdict)) return null;
   return { turn, plan, problems: plan.isForeign ? [] : (problems ?? plan.preview?.problems ?? []) };
 }
 
 function lastTurn({ turns, source }: SessionPage): PageTurn | undefined {
   return turns.findLast(({ line }) => line === source.line) ?? turns.at(-1);
-}
-
-/** Returns true if the turn has another agent's plan that nobody has judged and whose agent is still waiting. */
-function isHandedIn(turn: PageTurn): boolean {
-  return turn.plan?.isForeign === true && turn.status === 'open' && lastWord(turn) === null;
 }
 
 /** Renders the bar with everything that the user can do now. */

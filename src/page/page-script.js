@@ -192,8 +192,11 @@
     const range = hits[current];
     const element = range.startContainer.parentElement;
     reveal(element);
-    const box = range.getBoundingClientRect();
-    scrollBy(0, box.top - innerHeight / 3);
+    const top = () => range.getBoundingClientRect().top;
+    // A long text has a scroll bar of its own.
+    for (let at = element; at !== document.body; at = at.parentElement)
+      at.scrollTop += top() - at.getBoundingClientRect().top - at.clientHeight / 3;
+    scrollBy(0, top() - innerHeight / 3);
     marks?.set('current', new Highlight(range));
     found.textContent = `${current + 1} of ${hits.length}`;
   };

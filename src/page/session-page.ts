@@ -86,6 +86,8 @@ export interface PageTurn {
   /** The turn that this one continues; null for the first turn. */
   parent: TurnName | null;
   status: TurnStatus;
+  /** True if the line ends with this turn, and the turn with another agent's plan that nobody has judged. */
+  awaitsVerdict: boolean;
   /** The status in the turn's report; null without a report. */
   outcome: RunStatus | null;
   /** The author of the turn's message. */

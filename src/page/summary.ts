@@ -106,7 +106,7 @@ export function findApproval({ turns, shown }: SessionPage): Answer {
     ...(approved > 0 ? [`${countOf(approved, 'plan')} approved`] : []),
     ...(by('user') > 0 ? [`${countOf(by('user'), 'action')} by hand`] : []),
     ...(by('flag') > 0 ? [`${countOf(by('flag'), 'action')} in advance, with -y`] : []),
-    refused.size > 0 ? `${countOf(refused.size, 'plan')} refused` : 'nothing refused',
+    refused.size > 0 ? `${countOf(refused.size, 'plan')} rejected` : 'nothing rejected',
   ];
   const word = names.size === 0 ? 'nobody on record' : [...names].slice(0, 2).join(', ');
   const more = names.size > 2 ? ` and ${formatCount(names.size - 2)} more` : '';

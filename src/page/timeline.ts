@@ -87,7 +87,7 @@ function renderCommit(other: PageCommit): Html {
 /** Splits a commit into a word for its kind and its subject. An entry's subject already begins with its kind. */
 export function describeCommit({ kind, subject, files, omitted }: PageCommit): { word: string; subject: string } {
   if (kind === 'snapshot' && files.length + omitted === 0)
-    return { word: kindWords.snapshot, subject: 'only to the session’s own files' };
+    return { word: kindWords.snapshot, subject: 'no code, only files of the session in .teddy' };
   return { word: kindWords[kind], subject: subject.replace(/^(?:turn \S+ )?(?:snapshot|write): /, '') };
 }
 
@@ -95,5 +95,5 @@ const kindWords: Record<PageCommit['kind'], string> = {
   own: 'own commit',
   snapshot: 'edits',
   landing: 'landed',
-  write: 'written',
+  write: 'teddy write',
 };

@@ -16,7 +16,7 @@ export function lastWord({ verdicts }: PageTurn): 'approved' | 'rejected' | null
 }
 
 export function toTurnState(turn: PageTurn): TurnState {
-  const { undoneBy, partlyUndoneBy, outcome, status, plan, report, commits } = turn;
+  const { undoneBy, partlyUndoneBy, outcome, status, plan, report } = turn;
   const word = lastWord(turn);
   if (undoneBy !== null) return { tone: 'quiet', word: 'undone' };
   if (partlyUndoneBy !== null) return { tone: 'warn', word: 'partly undone' };
@@ -27,8 +27,7 @@ export function toTurnState(turn: PageTurn): TurnState {
   if (status === 'planned')
     return { tone: 'wait', word: word === 'approved' ? 'approved, not run' : 'waiting for approval' };
   if (plan?.isForeign === true && word !== null) return { tone: word === 'approved' ? 'good' : 'warn', word };
-  if (status === 'open' && plan?.isForeign === true && commits.at(-1)?.kind === 'plan')
-    return { tone: 'wait', word: 'waiting for a verdict' };
+  if (turn.awaitsVerdict) return { tone: 'wait', word: 'waiting for a verdict' };
   if (status === 'open')
     return {
       tone: 'wait',

@@ -1,7 +1,7 @@
 /** Reads a line at one of its commits: its turns, and the progress of the latest one. */
 import { decodeTranscript } from '../conversation/history/decode-transcript.ts';
 import type { TranscriptRecord } from '../conversation/records/record.ts';
-import { hasAgentPlan, isUnanswered } from '../conversation/records/transcript.ts';
+import { endsWithAgentPlan, hasAgentPlan, isUnanswered } from '../conversation/records/transcript.ts';
 import { TeddyError } from '../errors.ts';
 import {
   isTurnName,
@@ -129,13 +129,9 @@ export function lookForTurn({ turns }: Pick<LineTurns, 'turns'>, text: string): 
   return sameNumber.length === 1 && !wanted.includes('-') ? (sameNumber[0] ?? null) : null;
 }
 
-/**
- * Returns true if the line ends with another agent's unjudged plan, after which the agent has at most said something:
- * Codex submits a plan in its answer.
- */
-export function awaitsVerdict({ latest, entry }: Pick<LineState, 'latest' | 'entry'>): boolean {
-  if (latest === null || (entry.kind !== 'plan' && entry.kind !== 'reply')) return false;
-  return hasAgentPlan(latest.records) && latest.records.findLast(({ type }) => type !== 'assistant')?.type === 'plan';
+/** Returns true if the line's last turn ends with another agent's plan that waits for a verdict. */
+export function awaitsVerdict({ latest }: Pick<LineState, 'latest'>): boolean {
+  return latest !== null && endsWithAgentPlan(latest.records);
 }
 
 interface LineTarget {

@@ -307,6 +307,18 @@ describe.runIf(hasChromium)('the page', () => {
     expect(await status()).toBe('1 of 5');
     await page.keyboard.press('Escape');
     expect(await page.getByRole('searchbox').inputValue()).toBe('');
+    // A long text scrolls by itself, too.
+    const longest = `[...document.querySelectorAll('#t01 pre')].reduce((one, other) => one.textContent.length > other.textContent.length ? one : other)`;
+    const last = await ask<string>(page, `${longest}.textContent.trim().split('\\n').at(-1).slice(0, 30)`);
+    await page.getByRole('searchbox').fill(last);
+    await page.keyboard.press('Enter');
+    const isInSight = `(() => {
+      const [range] = CSS.highlights.get('current');
+      const [hit, box] = [range, range.startContainer.parentElement.closest('pre')].map((one) => one.getBoundingClientRect());
+      return box.height < 700 && hit.top > box.top && hit.bottom <= box.bottom && hit.top > 0 && hit.bottom < innerHeight;
+    })()`;
+    await expect.poll(() => ask<boolean>(page, isInSight), { timeout: 5000 }).toBe(true);
+    await page.keyboard.press('Escape');
     await page.keyboard.press('/');
     await page.keyboard.type('no such words anywhere');
     await expect.poll(() => page.locator('#tools [role=status]').textContent()).toBe('Nothing found');

@@ -131,7 +131,7 @@ describe('the head', () => {
       pageTurn('02', { verdicts: [verdict('rejected', 'Edsger')] }),
     ];
     expect(head(turns)).toContain(
-      'Approved Grace, Ada 1 plan approved, 1 action by hand, 1 action in advance, with -y, 1 plan refused',
+      'Approved Grace, Ada 1 plan approved, 1 action by hand, 1 action in advance, with -y, 1 plan rejected',
     );
   });
 });
@@ -234,12 +234,12 @@ describe('the files', () => {
       'src/',
       '<i>.ts turn 03, action 1 named, but unchanged',
       'a.ts +1 −0 added turn 01, action 1, undo of turn 02 named',
-      'b.ts +1 −0 added turn 02, written, Grace not named and written',
+      'b.ts +1 −0 added turn 02, teddy write, Grace not named and teddy write',
     ]);
     expect(toText(section)).toContain(
-      '3 files changed: 1 named by a plan, 1 beyond the plan, 1 by hand, 1 named, but unchanged, 1 written, too.',
+      '3 files changed: 1 named by a plan, 1 not named, 1 by hand, 1 named, but unchanged, 1 of these also changed by teddy write.',
     );
-    expect(toText(html)).toMatch(/edits\s+only to the session’s own files/);
+    expect(toText(html)).toMatch(/edits\s+no code, only files of the session in \.teddy/);
     expect(toText(section)).toContain('so a hunk names only its turn.');
     expect(section).toContain('href="#t01-a1"');
     expect(section).toContain(`href="#o-${oid('own').slice(0, 10)}"`);

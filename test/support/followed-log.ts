@@ -9,7 +9,7 @@ import {
   type FollowOptions,
 } from '../../src/workflow/capture/follow-log.ts';
 import { verifySession } from '../../src/workflow/verify/session.ts';
-import { claudePlans } from './agent-plan-fixtures.ts';
+import { claudePlans, codexPlans } from './agent-plan-fixtures.ts';
 import { memoryCapture, type MemoryCapture } from './memory-agent-logs.ts';
 import type { MemoryProject } from './memory-repository.ts';
 
@@ -38,15 +38,24 @@ export async function capture(project: MemoryProject, logs: MemoryCapture, text:
 }
 
 /** A line of Claude Code's that waits at the plan in `call`, its second by default. */
-export async function claudePlanWaits(
+export const claudePlanWaits = (project: MemoryProject, call = 'toolu_4') =>
+  planWaits(project, 'claude-code', claudePlans('2.1.330'), call);
+
+/** A line of Codex's that waits at its second plan, which is in the answer that submits it. */
+export const codexPlanWaits = (project: MemoryProject) => planWaits(project, 'codex', codexPlans(), 'turn_2-answer');
+
+async function planWaits(
   project: MemoryProject,
-  call = 'toolu_4',
+  agent: 'claude-code' | 'codex',
+  log: readonly object[],
+  last: string,
 ): Promise<{ capture: MemoryCapture; session: SessionId; line: string }> {
-  const logs = memoryCapture('claude-code');
-  const lines = claudePlans('2.1.330').map((one) => `${JSON.stringify(one)}\n`);
-  logs.files.set(path, lines.slice(0, lines.findIndex((one) => one.includes(`"${call}"`)) + 1).join(''));
-  const follower = await openFollower(project, logs, { agent: 'claude-code', path }, options);
+  const logs = memoryCapture(agent);
+  const lines = log.map((one) => `${JSON.stringify(one)}\n`);
+  logs.files.set(path, lines.slice(0, lines.findIndex((one) => one.includes(`"${last}"`)) + 1).join(''));
+  const follower = await openFollower(project, logs, { agent, path }, options);
   await advance(follower);
+  if (agent === 'codex') await settle(follower);
   const [line = ''] = await linesOf(project);
   return { capture: logs, session: follower.state.log.session as SessionId, line };
 }

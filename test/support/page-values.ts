@@ -107,6 +107,7 @@ export function pageTurn(turn: string, more: Partial<PageTurn> = {}): PageTurn {
     line: 'teddy/a-session',
     parent: null,
     status: 'closed',
+    awaitsVerdict: false,
     outcome: null,
     author: 'Ada',
     agent: null,

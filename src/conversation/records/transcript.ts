@@ -84,6 +84,14 @@ export function hasAgentPlan(records: readonly TranscriptRecord[]): boolean {
 }
 
 /**
+ * Returns true if the turn ends with another agent's plan that nobody has judged. The agent may have said something
+ * since: Codex submits a plan in its answer.
+ */
+export function endsWithAgentPlan(records: readonly TranscriptRecord[]): boolean {
+  return records.findLast(({ type }) => type !== 'assistant')?.type === 'plan';
+}
+
+/**
  * Returns true if the next turn may begin without an answer: the turn's agent may have been killed, or it judges its
  * plans itself.
  */

@@ -3,7 +3,7 @@ import { toHistory } from '../../conversation/history/fold-history.ts';
 import type { AssistantBlock, HistoryCall, HistoryTurn, UserBlock } from '../../conversation/history/history.ts';
 import { toOutputText } from '../../conversation/history/provider-parts.ts';
 import type { NoteRecord, PlanRecord, ThinkingRecord, TranscriptRecord } from '../../conversation/records/record.ts';
-import { hasAgentPlan } from '../../conversation/records/transcript.ts';
+import { endsWithAgentPlan, hasAgentPlan } from '../../conversation/records/transcript.ts';
 import { toTurnHistory } from '../../conversation/history/turn-history.ts';
 import { isDamage, nullIfDamaged } from '../../errors.ts';
 import { findClosest } from '../../plan/match/match.ts';
@@ -162,6 +162,7 @@ export async function toPageTurn(
     line: line.name,
     parent,
     status: read.status,
+    awaitsVerdict: endsWithAgentPlan(records) && [...line.turns.values()].at(-1) === walked,
     outcome: report?.run_summary.status ?? null,
     author: steps[0]?.author ?? null,
     agent: read.agent ?? (isCaptured(records) ? findForeign(line) : null),

@@ -4,7 +4,7 @@ import { renderSessionPage } from '../../../src/page/render-page.ts';
 import { findPageSource, readPage } from '../../../src/workflow/page/read-page.ts';
 import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
 import { given } from '../../support/given.ts';
-import { claudePlanWaits } from '../../support/followed-log.ts';
+import { claudePlanWaits, codexPlanWaits } from '../../support/followed-log.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, planOf, say, session } from '../../support/turns.ts';
 
@@ -58,6 +58,16 @@ describe('a plan by teddy', () => {
     expect(turns[1]?.markup).toContain('href="#c-01-02"');
     expect(markup).toMatch(/id="c-01-02"[\s\S]*Rather b\.txt\.[\s\S]*<del>-[^\n]*\.txt[\s\S]*<ins>\+[^\n]*\.txt/);
   });
+});
+
+test('a plan by Codex waits until it is judged, although its answer repeats it', async () => {
+  const project = await memoryProject();
+  const { session: captured } = await codexPlanWaits(project);
+  const before = await read(project, captured);
+  expect(before.turns[1]?.markup).toContain('<span class="pill wait">waiting for a verdict</span>');
+  expect(before.page.turns.map(({ awaitsVerdict }) => awaitsVerdict)).toEqual([false, true]);
+  await giveVerdict(project, { selector: captured, verdict: 'approved' });
+  expect((await read(project, captured)).turns[1]?.markup).toContain('<span class="pill good">approved</span>');
 });
 
 test('another agent’s plans are revisions of each other, and wait until they are judged', async () => {
