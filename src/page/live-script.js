@@ -136,10 +136,11 @@
     about.replaceChildren(make('b', {}, open.comment.place), ' ', make('code', {}, open.lines[at].text));
   };
   const openNote = (pre, at, top) => {
+    // Escape closes the note, and loses nothing.
+    if (open.pre !== pre || open.at !== at) own.value = '';
     open = { pre, at, lines: readLines(pre) };
     moveNote(0);
     if (!open.comment) return;
-    own.value = '';
     note.showModal();
     note.style.top = `${Math.min(top, innerHeight - 200)}px`;
   };
@@ -147,7 +148,7 @@
     const text = own.value.trim();
     if (type !== 'button') return;
     if (value === 'add' && text) comments.push({ ...open.comment, text });
-    if (value === 'add' || value === 'cancel') showComments(note.close());
+    if (value === 'add' || value === 'cancel') showComments(note.close((own.value = '')));
     else moveNote(value === 'up' ? -1 : 1);
   });
   const commentable = '.file pre.diff, .view.source pre';
@@ -179,6 +180,9 @@
     if (run && boxes()[0]) run.textContent = `Run ${count} ${count === 1 ? 'action' : 'actions'}`;
     if (choice()) part('send').textContent = find('[name=act]:checked ~ span b').textContent;
   };
+  // True when something else waits than what somebody has begun to answer.
+  let [isStale, isSent, wanted] = [false, false];
+  const hasWords = () => comments[0] || part('message')?.value !== part('message')?.defaultValue;
   live.addEventListener('change', showChoice);
 
   let controls = part('controls').outerHTML;
@@ -191,13 +195,16 @@
     const message = part('message');
     const hadFocus = document.activeElement === message;
     // With a single choice, nobody has chosen.
-    const act = find('fieldset:not([hidden]) :checked')?.value;
+    wanted = find('fieldset:not([hidden]) :checked')?.value ?? wanted;
     const [ticks, { plan }] = [boxes().map((box) => box.checked), bar()];
+    const isRefusal = wanted === 'reject' || wanted === 'instead';
+    const isBegun = hasWords() || (isRefusal && plan);
     part('controls').replaceWith(fresh);
-    if (plan === bar().plan) {
-      boxes().forEach((box, at) => (box.checked = ticks[at] ?? box.checked));
-      (find(`[name=act][value=${act}]`) ?? {}).checked = true;
-    }
+    const isSame = plan === bar().plan;
+    if (isSame) boxes().forEach((box, at) => (box.checked = ticks[at] ?? box.checked));
+    else [isStale, isSent] = [isStale || (isBegun && !isSent), false];
+    // Nobody has chosen to run a plan that is new.
+    if (isSame || isRefusal) (find(`[name=act][value=${wanted}]`) ?? {}).checked = true;
     const now = part('message');
     if (now && message && message.value !== message.defaultValue) now.value = message.value;
     if (hadFocus) now?.focus();
@@ -324,7 +331,7 @@
   let updating = Promise.resolve();
   const connect = () => {
     const source = new EventSource(`${base}/live`);
-    source.onopen = () => say(words.connected);
+    source.onopen = () => say(words.connected, showError());
     source.onerror = () => {
       if (source.readyState !== EventSource.CLOSED) return say(result + words.lost);
       say(result + words.reopen);
@@ -352,7 +359,9 @@
     const isSaid = text || onLines[0];
     const isEmpty = kind === 'run' && boxes()[0] && !ticked[0];
     const refusal = isSaid ? isAlone && 'alone' : isEmpty ? 'none' : !isAlone && kind !== 'approve' && 'needed';
-    if (refusal) return message.focus(showError({ message: words[refusal] }));
+    const problem = isStale ? 'changed' : refusal;
+    isStale = false;
+    if (problem) return message.focus(showError({ message: words[problem] }));
     const body = {
       kind: kind === 'again' ? 'say' : kind,
       plan: bar().plan || undefined,
@@ -361,8 +370,10 @@
       comments: onLines.map(({ line, quote, path, text }) => ({ line, text: path ? `${quote} ${text}` : text })),
     };
     if (kind === 'say' || kind === 'instead') sent = message.value;
-    if (!(await post('acts', body))) return undefined;
+    part('send').disabled = isSent = true;
+    if (!(await post('acts', body))) return setBusy(!part('act').hidden, (isSent = false));
     if (part('message')?.value === message.value) part('message').value = '';
+    wanted = null;
     return showComments((comments = []));
   };
   live.addEventListener('submit', (event) => {
@@ -376,6 +387,7 @@
     const isSend = key === 'Enter' && (event.ctrlKey || event.metaKey);
     const isField = target.closest('input, textarea, select, dialog');
     const isEarly = performance.now() - changedAt < 500;
+    if (isSend && note.open) return note.querySelector('[value=add]').click();
     if (key === 'Enter' && target.matches('#live input')) event.preventDefault();
     if (isEarly && target.matches('#live button') && (key === 'Enter' || key === ' ')) event.preventDefault();
     if (isEarly || (isField && !(isSend && target === part('message')))) return;
@@ -393,6 +405,7 @@
     part('stop').disabled = true;
     post('stop', {});
   });
+  addEventListener('beforeunload', (event) => hasWords() && event.preventDefault());
   setBusy(false);
   connect();
 })();

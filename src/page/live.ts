@@ -39,8 +39,9 @@ const words = {
   reopen: `teddy was stopped, or no longer recognizes this browser. Open its link again: ${start}`,
   gone: `teddy is not responding. It may have been stopped. Start it again: ${start}`,
   stale: 'Part of the page could not be updated. Reload it.',
-  needed: 'Write a few words first: this act sends them, and their reader depends on them.',
-  alone: 'This act sends no words. Empty the box and remove the comments, or choose another act.',
+  needed: 'Write a few words first: this choice sends them.',
+  alone: 'This choice sends no words, and yours would be lost. Choose another one, or remove them.',
+  changed: 'What waits here has changed since you chose. Nothing was sent: look again before you send it.',
   none: 'Tick at least one action. To run none of them, choose Reject.',
   cut: '[earlier output is not shown here; see the report]\n',
 };

@@ -10,7 +10,8 @@ import { openTestServer, type TestServer } from '../support/http-server.ts';
 import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
 import { scriptedModel } from '../support/scripted-model.ts';
 import { slowTest } from '../support/slow-test.ts';
-import { command, create, edit, line, planOf, say, session } from '../support/turns.ts';
+import { command, create, edit, line, planOf, say, session, storyOfLine } from '../support/turns.ts';
+import { giveVerdict } from '../../src/workflow/run/give-verdict.ts';
 
 describe.runIf(hasChromium)('the bar', () => {
   const path = `/sessions/${session}`;
@@ -58,7 +59,7 @@ describe.runIf(hasChromium)('the bar', () => {
     expect([await chosen(page), await project.tipOf(line)]).toEqual(['reject', before]);
     await page.getByRole('radio', { name: 'Run 1 action' }).check({ force: true });
     await page.locator('#live-send').click();
-    expect(await page.getByRole('alert').textContent()).toContain('This act sends no words');
+    expect(await page.getByRole('alert').textContent()).toContain('This choice sends no words');
     await page.getByRole('radio', { name: 'Reject' }).check({ force: true });
     await page.getByLabel(/^Your words/).press('Control+Enter');
     await page.getByText('Turn 01: rejected').waitFor();
@@ -84,6 +85,70 @@ describe.runIf(hasChromium)('the bar', () => {
     }))`);
     await say(project, 'Do it', planOf([create('a.txt')]));
     expect(await page.evaluate('globalThis.pressed')).toEqual(['run', 'reject']);
+  });
+
+  slowTest('never sends what was meant for another plan, without a second look', async () => {
+    const project = await given.plannedTurn([create('a.txt')]);
+    server = await openTestServer({ ...options, project });
+    const { page, faults } = await enter();
+    await page.getByText('Connected.').waitFor();
+    await page.waitForTimeout(600);
+    await page.keyboard.press('4');
+    const box = page.locator('#live-message');
+    await box.fill('No, never.');
+    const send = async () => {
+      await page.waitForTimeout(600);
+      await box.press('Control+Enter');
+    };
+    const alert = page.getByRole('alert');
+    await giveVerdict(project, { verdict: 'rejected', text: 'Somebody was faster.' });
+    await page.getByLabel('What do you want?').waitFor();
+    const before = await project.tipOf(line);
+    await send();
+    expect(await alert.textContent()).toContain('has changed since you chose');
+    expect([await project.tipOf(line), await box.inputValue()]).toEqual([before, 'No, never.']);
+    await say(project, 'Again', planOf([create('b.txt')]));
+    await page.getByRole('radio', { name: 'Run 1 action' }).waitFor({ state: 'attached' });
+    const planned = await project.tipOf(line);
+    await send();
+    expect(await alert.textContent()).toContain('has changed since you chose');
+    expect([await chosen(page), await project.tipOf(line)]).toEqual(['reject', planned]);
+    // Twice in a row is once.
+    await page.evaluate(`for (const key of ['Enter', 'Enter'])
+      document.getElementById('live-message').dispatchEvent(new KeyboardEvent('keydown', { key, ctrlKey: true, bubbles: true }))`);
+    await page.getByText('Turn 02: rejected').waitFor();
+    await expect.poll(() => box.inputValue()).toBe('');
+    expect([await alert.isVisible(), (await storyOfLine(project)).filter((one) => one === 'report 02')]).toEqual([
+      false,
+      ['report 02'],
+    ]);
+    expect(faults()).toEqual([]);
+  });
+
+  slowTest('keeps a comment that Escape has closed, and adds it with Ctrl+Enter', async () => {
+    const project = await given.plannedTurn([create('a.txt', 'one\ntwo\n')]);
+    server = await openTestServer({ ...options, project });
+    const { page, faults } = await enter();
+    await page.getByText('Connected.').waitFor();
+    const click = () =>
+      page
+        .locator('#t01 pre.diff ins')
+        .first()
+        .click({ position: { x: 20, y: 8 } });
+    await click();
+    await page.getByLabel('Your comment').fill('Why one?');
+    await page.keyboard.press('Escape');
+    await click();
+    expect(await page.getByLabel('Your comment').inputValue()).toBe('Why one?');
+    await page.keyboard.press('Control+Enter');
+    expect(await page.locator('#live-comments').textContent()).toContain('Why one?');
+    await click();
+    expect(await page.getByLabel('Your comment').inputValue()).toBe('');
+    await page.keyboard.press('Escape');
+    // Leaving the page would lose it.
+    expect(faults()).toEqual([]);
+    await page.close({ runBeforeUnload: true });
+    await expect.poll(faults).toEqual(['dialog: ']);
   });
 
   slowTest('hides nothing, and has no accessibility fault, whatever waits', async () => {
