@@ -343,7 +343,8 @@ function takeEvents({ events, first }: Act, next: number): { events: ServerEvent
 }
 
 function toState(page: SessionPage): ServerEvent {
-  return { event: 'state', data: { turns: toTurnVersions(page) } };
+  const landed = page.others.filter(({ kind }) => kind === 'landing').length;
+  return { event: 'state', data: { turns: toTurnVersions(page), landed } };
 }
 
 /** Returns a function that returns true if the session's lines have moved since its last call; its first result is true. */

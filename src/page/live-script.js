@@ -181,7 +181,7 @@
     if (choice()) part('send').textContent = find('[name=act]:checked ~ span b').textContent;
   };
   // True when something else waits than what somebody has begun to answer.
-  let [isStale, isSent, wanted] = [false, false];
+  let [isStale, isSent, wanted, last] = [false, false];
   const hasWords = () => comments[0] || part('message')?.value !== part('message')?.defaultValue;
   live.addEventListener('change', showChoice);
 
@@ -195,14 +195,15 @@
     const message = part('message');
     const hadFocus = document.activeElement === message;
     // With a single choice, nobody has chosen.
-    wanted = find('fieldset:not([hidden]) :checked')?.value ?? wanted;
+    wanted = isSent ? '' : (find('fieldset:not([hidden]) :checked')?.value ?? wanted);
     const [ticks, { plan }] = [boxes().map((box) => box.checked), bar()];
     const isRefusal = wanted === 'reject' || wanted === 'instead';
-    const isBegun = hasWords() || (isRefusal && plan);
+    const isWritten = hasWords();
+    last = isSent ? '' : plan || last;
     part('controls').replaceWith(fresh);
     const isSame = plan === bar().plan;
     if (isSame) boxes().forEach((box, at) => (box.checked = ticks[at] ?? box.checked));
-    else [isStale, isSent] = [isStale || (isBegun && !isSent), false];
+    else [isStale, isSent] = [isStale || (!isSent && (isWritten || (last && bar().plan))), false];
     // Nobody has chosen to run a plan that is new.
     if (isSame || isRefusal) (find(`[name=act][value=${wanted}]`) ?? {}).checked = true;
     const now = part('message');
@@ -225,10 +226,12 @@
     document.dispatchEvent(new CustomEvent('teddy:frame', { bubbles: true }));
   };
 
-  const update = async ({ turns }) => {
+  let landings;
+  const update = async ({ turns, landed }) => {
     const fresh = new Map(turns);
     let before = null;
-    let isChanged = false;
+    let isChanged = landed !== (landings ?? landed);
+    landings = landed;
     for (const [turn, version] of turns) {
       if (versions.get(turn) !== version) {
         await showTurn(turn, before);
@@ -353,7 +356,9 @@
     const isVerdict = kind === 'approve' || kind === 'reject';
     const onLines = comments.filter(({ turn, line }) => isVerdict && turn === bar().turn && line > 0);
     const others = comments.filter((comment) => !onLines.includes(comment));
-    const said = [message.value.trim(), ...others.map((one) => `${one.quote} ${one.text}`)];
+    // Nobody has written the words that ask for a new plan.
+    const isOwn = kind === 'instead' || message.value !== message.defaultValue;
+    const said = [isOwn && message.value.trim(), ...others.map((one) => `${one.quote} ${one.text}`)];
     const text = said.filter(Boolean).join('\n\n');
     const ticked = boxes().flatMap((box) => (box.checked ? Number(box.value) : []));
     const isSaid = text || onLines[0];
@@ -361,7 +366,8 @@
     const refusal = isSaid ? isAlone && 'alone' : isEmpty ? 'none' : !isAlone && kind !== 'approve' && 'needed';
     const problem = isStale ? 'changed' : refusal;
     isStale = false;
-    if (problem) return message.focus(showError({ message: words[problem] }));
+    if (problem === 'needed') message.focus();
+    if (problem) return showError({ message: words[problem] });
     const body = {
       kind: kind === 'again' ? 'say' : kind,
       plan: bar().plan || undefined,
@@ -373,7 +379,6 @@
     part('send').disabled = isSent = true;
     if (!(await post('acts', body))) return setBusy(!part('act').hidden, (isSent = false));
     if (part('message')?.value === message.value) part('message').value = '';
-    wanted = null;
     return showComments((comments = []));
   };
   live.addEventListener('submit', (event) => {

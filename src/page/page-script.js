@@ -225,8 +225,6 @@
     ['s', 'side-by-side diffs'],
     ['?', 'these keys'],
   ];
-  if (document.getElementById('live'))
-    rows.push(['1 2 3 4 5', 'choose in the bar'], ['Ctrl+Enter', 'send'], ['c', 'comment on focused text']);
   const dialog = make('dialog', { ariaLabel: 'Keys' }, make('h2', { textContent: 'Keys' }));
   const list = make('dl');
   for (const [keys, what] of rows)

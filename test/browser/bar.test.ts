@@ -122,7 +122,36 @@ describe.runIf(hasChromium)('the bar', () => {
       false,
       ['report 02'],
     ]);
+    // Without a word, too, nobody runs a plan that has just taken another one's place.
+    await say(project, 'Make c', planOf([create('c.txt')]));
+    await page.getByText('The plan of turn 03').waitFor();
+    await giveVerdict(project, { verdict: 'rejected', text: 'Rather d.' });
+    await say(project, 'Make d', planOf([create('d.txt')]));
+    await page.getByText('The plan of turn 04').waitFor();
+    const latest = await project.tipOf(line);
+    await page.waitForTimeout(600);
+    await page.locator('#live-send').click();
+    expect([await alert.textContent(), await project.tipOf(line)]).toEqual([
+      expect.stringContaining('has changed'),
+      latest,
+    ]);
+    await page.locator('#live-send').click();
+    await page.getByText('Turn 04: SUCCESS').waitFor();
     expect(faults()).toEqual([]);
+  });
+
+  slowTest('leaves out the prepared words of a new request when another act is chosen', async () => {
+    const project = await given.plannedTurn([edit('README.md', 'no such line', 'x')]);
+    server = await openTestServer({ ...options, project });
+    const { page } = await enter();
+    await page.getByText('Connected.').waitFor();
+    await page.waitForTimeout(600);
+    const before = await project.tipOf(line);
+    expect(await page.locator('#live-message').inputValue()).toContain('would not run');
+    await page.getByRole('radio', { name: 'Reject' }).check({ force: true });
+    await page.locator('#live-send').click();
+    expect(await page.getByRole('alert').textContent()).toContain('Write a few words first');
+    expect(await project.tipOf(line)).toBe(before);
   });
 
   slowTest('keeps a comment that Escape has closed, and adds it with Ctrl+Enter', async () => {

@@ -119,8 +119,14 @@ describe.runIf(hasChromium)('the live page', () => {
     await terminal.result;
     await page.locator('#t03').getByText('Make d.txt').first().waitFor();
     await page.getByRole('button', { name: 'Run 1 action' }).waitFor();
-    expect(faults()).toEqual([]);
     expect((await project.subjects()).filter((subject) => subject.includes('report'))).toHaveLength(2);
+
+    // It lands while the page is open.
+    await project.ok('session', 'reject', '-m', 'Enough.');
+    await expect.poll(() => page.locator('.tiles').textContent()).toContain('rejected');
+    await project.ok('session', 'land', '--onto', 'main');
+    await expect.poll(() => page.locator('.tiles').textContent(), { timeout: 20_000 }).toMatch(/Outcome\s*landed/);
+    expect(faults()).toEqual([]);
   });
 
   slowTest('takes comments on a plan line by line, an approval, and a rejection of the next one', async () => {

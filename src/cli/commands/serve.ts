@@ -19,7 +19,7 @@ export class ServeCommand extends TeddyCommand {
       only you can read: Authorization: Bearer <token>.
 
       To look at sessions in a browser, run \`teddy view\`; it opens the pages with a link that works once.
-      The pages update live; from there you can send a message, and run or refuse a plan.
+      A session's page updates live; from there you can send a message, and run or refuse a plan.
 
       A voice front end or an editor adds messages with POST /api/sessions/<session>/entries, follows a session with
       GET /api/sessions/<session>/events, and reads it with GET /api/sessions/<session>/history; GET /api/sessions
