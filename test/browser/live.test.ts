@@ -123,7 +123,7 @@ describe.runIf(hasChromium)('the live page', () => {
 
     // It lands while the page is open.
     await project.ok('session', 'reject', '-m', 'Enough.');
-    await expect.poll(() => page.locator('.tiles').textContent()).toContain('rejected');
+    await expect.poll(() => page.locator('.tiles').textContent()).toContain('2 plans rejected');
     await project.ok('session', 'land', '--onto', 'main');
     await expect.poll(() => page.locator('.tiles').textContent(), { timeout: 20_000 }).toMatch(/Outcome\s*landed/);
     expect(faults()).toEqual([]);
