@@ -77,6 +77,7 @@ export function renderLive(page: SessionPage, live: LiveOptions): LiveParts {
       data-words="${JSON.stringify(words)}"
     >
       <h2>Continue <bdi>${page.source.line}</bdi></h2>
+      <p><a href="/">All sessions</a></p>
       <noscript
         ><p>
           Without JavaScript, this page is read-only. Continue in a terminal with <code>teddy plan</code>.

@@ -228,6 +228,7 @@ describe('the pages', () => {
   test('show a session, and a single turn', async () => {
     await say(project, 'Make <script>alert(1)</script> files', twoFiles);
     const whole = await browse('GET', page);
+    expect(whole.text).toContain('<a href="/">All sessions</a>');
     expect(whole.text).toContain('id="t01"');
     expect(whole.text).toContain('value="run"');
     expect(whole.text).toContain(`data-plan="${await pending()}"`);
