@@ -205,7 +205,7 @@
     if (isSame) boxes().forEach((box, at) => (box.checked = ticks[at] ?? box.checked));
     else [isStale, isSent] = [isStale || (!isSent && (isWritten || (last && bar().plan))), false];
     // Nobody has chosen to run a plan that is new.
-    if (isSame || isRefusal) (find(`[name=act][value=${wanted}]`) ?? {}).checked = true;
+    if (isSame || isRefusal) (find(`[name=act][value="${wanted}"]`) ?? {}).checked = true;
     const now = part('message');
     if (now && message && message.value !== message.defaultValue) now.value = message.value;
     if (hadFocus) now?.focus();
