@@ -376,8 +376,11 @@
       comments: onLines.map(({ line, quote, path, text }) => ({ line, text: path ? `${quote} ${text}` : text })),
     };
     if (kind === 'say' || kind === 'instead') sent = message.value;
-    part('send').disabled = isSent = true;
+    part('send').disabled = true;
+    // After these, the same plan goes on waiting.
+    isSent = kind !== 'approve' && kind !== 'ask';
     if (!(await post('acts', body))) return setBusy(!part('act').hidden, (isSent = false));
+    isStale = false;
     if (part('message')?.value === message.value) part('message').value = '';
     return showComments((comments = []));
   };

@@ -137,6 +137,22 @@ describe.runIf(hasChromium)('the bar', () => {
     ]);
     await page.locator('#live-send').click();
     await page.getByText('Turn 04: SUCCESS').waitFor();
+    // An approval of one's own is none of the plan that comes after it.
+    await say(project, 'Make e', planOf([create('e.txt')]));
+    await page.getByText('The plan of turn 05').waitFor();
+    await page.getByRole('radio', { name: 'Approve' }).check({ force: true });
+    await page.locator('#live-send').click();
+    await page.getByText('Turn 05: approved.').waitFor();
+    await giveVerdict(project, { verdict: 'rejected', text: 'Rather f.' });
+    await say(project, 'Make f', planOf([create('f.txt')]));
+    await page.getByText('The plan of turn 06').waitFor();
+    const newest = await project.tipOf(line);
+    await page.waitForTimeout(600);
+    await page.locator('#live-send').click();
+    expect([await alert.textContent(), await project.tipOf(line)]).toEqual([
+      expect.stringContaining('has changed'),
+      newest,
+    ]);
     expect(faults()).toEqual([]);
   });
 
