@@ -66,8 +66,14 @@ export type HookMeaning = 'turn-begins' | 'turn-ends' | 'session-ends' | 'other'
 interface AgentHooks {
   /** The hooks' file, below the agent's home. */
   file: string;
+  /** The file's member that lists teddy's hooks by event, in an agent's file that has one for each program. */
+  section?: string;
   /** The events that need hooks, by the agent's own names, with their meaning. */
   events: Readonly<Record<string, HookMeaning>>;
+  /** Returns false when a call of a `turn-begins` event comes from within a turn. */
+  beginsTurn?(payload: Readonly<Record<string, unknown>>): boolean;
+  /** The text that the agent requires of each hook. Such an agent also does not tell its hooks which event it is. */
+  prints?: string;
   /** A hook's fields in the user's settings, in addition to its command. */
   entry?: Readonly<Record<string, unknown>>;
   /** If `entry` is absent, returns the content of a file that belongs to teddy alone. */
@@ -151,6 +157,8 @@ export interface AgentLogPlaces {
   locate?(root: string, sessionId: string): string;
   /** Set when a log's name begins with the time when its session began; teddy then sorts logs by it. */
   isNamedByTime?: true;
+  /** Returns the session's ID, for a log that neither contains it nor is named after it; needs `locate`. */
+  idOf?(path: string): string;
   /** Returns the directory where the session began, for a log that does not contain it. */
   directoryOf?(path: string, files: AgentFiles): Promise<string | null>;
   /** Returns the logs of the sub-agents that a session has started. */

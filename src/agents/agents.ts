@@ -1,5 +1,6 @@
 /** The agents that teddy captures. To add one, add its folder and its row here. */
 import type { Agent } from './agent.ts';
+import { antigravity } from './antigravity/antigravity.ts';
 import { claudeCode } from './claude-code/claude-code.ts';
 import { codex } from './codex/codex.ts';
 import { copilot } from './copilot/copilot.ts';
@@ -9,7 +10,10 @@ import { pi } from './pi/pi.ts';
 import { qwen } from './qwen/qwen.ts';
 
 /** Keyed by the names in hook commands, trailers and settings, which never change. */
-const table = { 'claude-code': claudeCode, codex, gemini, opencode, copilot, qwen, pi } satisfies Record<string, Agent>;
+const table = { 'claude-code': claudeCode, codex, gemini, opencode, copilot, qwen, pi, antigravity } satisfies Record<
+  string,
+  Agent
+>;
 
 export type AgentName = keyof typeof table;
 export const agents: Readonly<Record<AgentName, Agent>> = table;

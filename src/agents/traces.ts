@@ -31,7 +31,6 @@ const others: readonly KnownProgram[] = [
     scripts: ['/node_modules/@sourcegraph/amp/', '/node_modules/@ampcode/cli/'],
   },
   { title: 'Goose', version: null, variables: ['GOOSE_TERMINAL', 'AGENT=goose'], programs: ['goose', 'goosed'] },
-  { title: 'Antigravity', version: null, variables: ['ANTIGRAVITY_AGENT'], programs: [] },
   { title: 'aider', version: null, variables: [], programs: ['aider'] },
   { title: 'Crush', version: null, variables: ['CRUSH', 'AGENT=crush'], programs: ['crush'] },
   {

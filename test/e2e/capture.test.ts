@@ -84,6 +84,8 @@ async function putAll(): Promise<void> {
   await put('.qwen/settings.json', '\uFEFF{\r\n\t"a": 1\r\n}');
   await put('.config/opencode/opencode.json', '{}');
   await put('.pi/agent/settings.json', '{}');
+  await put('.gemini/config/hooks.json', '{\n  "mine": { "Stop": [{ "command": "say done" }] }\n}\n');
+  await put('.gemini/antigravity-cli/installation_id', 'x');
 }
 
 test('every agent gets its hooks, and uninstalling restores every file to the byte', async () => {
@@ -93,7 +95,9 @@ test('every agent gets its hooks, and uninstalling restores every file to the by
   expect(installed.exitCode).toBe(0);
   const { agents } = JSON.parse(installed.stdout) as { agents: { name: string; outcome: string }[] };
   expect(agents.map(({ name, outcome }) => `${name} ${outcome}`)).toEqual(
-    ['claude-code', 'codex', 'gemini', 'opencode', 'copilot', 'qwen', 'pi'].map((name) => `${name} installed`),
+    ['claude-code', 'codex', 'gemini', 'opencode', 'copilot', 'qwen', 'pi', 'antigravity'].map(
+      (name) => `${name} installed`,
+    ),
   );
   const claude = await read('.claude/settings.json');
   for (const line of claudeSettings.trimEnd().split('\n')) expect(claude).toContain(line.replace(/,$/, ''));

@@ -100,7 +100,7 @@ export const additions = {
     'agents/eighth/log.ts': eighthLog,
     'agents/agents.ts': [
       ['import { gemini }', "import { eighth } from './eighth/eighth.ts';\nimport { gemini }"],
-      ['qwen, pi }', 'qwen, pi, eighth }'],
+      ['pi, antigravity }', 'pi, antigravity, eighth }'],
     ],
   },
   'add an action': {

@@ -463,6 +463,49 @@ function openTree(toLine: (line: Line, parent: string | null) => Line, key: stri
 }
 
 /** By the path below `fixtures/agents`. */
+/** In the form that descriptions of the program give; it has neither IDs nor tokens. */
+function antigravity(): Line[] {
+  const { id, time } = openCounter();
+  const lines: Line[] = [];
+  const step = (source: string, type: string, more: Line = {}): void => {
+    id();
+    // After the first result, one number is always missing.
+    const index = lines.length + Number(lines.length > 3);
+    const at = time().replace('.000Z', 'Z');
+    lines.push({ step_index: index, source, type, status: 'DONE', created_at: at, ...more });
+  };
+  const user = (text: string, more = '') =>
+    step('USER_EXPLICIT', 'USER_INPUT', {
+      content: `<USER_REQUEST>\n${text}\n</USER_REQUEST>\n<ADDITIONAL_METADATA>\nIt is noon.\n</ADDITIONAL_METADATA>${more}`,
+    });
+  const chosen =
+    '\n<USER_SETTINGS_CHANGE>\nThe user changed setting `Model Selection` from None to Gemini 3.5 Flash (High). Go on.\n</USER_SETTINGS_CHANGE>';
+  const answer = (content: string, ...calls: [name: string, args: Line][]) =>
+    step('MODEL', 'PLANNER_RESPONSE', {
+      ...(content === '' ? {} : { content }),
+      ...(calls.length === 0 ? {} : { tool_calls: calls.map(([name, args]) => ({ name, args })) }),
+    });
+  user('Add a login route, please.', chosen);
+  step('SYSTEM', 'CONVERSATION_HISTORY');
+  step('MODEL', 'PLANNER_RESPONSE', {
+    thinking: 'The routes come first.',
+    tool_calls: [{ name: 'view_file', args: { AbsolutePath: `${cwd}/routes.ts`, toolAction: 'Reading' } }],
+  });
+  step('MODEL', 'VIEW_FILE', { content: 'Total Lines: 1\n1: export const routes = [];' });
+  answer('I test it, and look around.', ['run_command', { CommandLine: 'npm test', Cwd: cwd }], ['list_dir', {}]);
+  step('MODEL', 'RUN_COMMAND', { content: '\n\t\t\tThe command failed with exit code: 1\n\t\t\tOutput:\n\t\t\tno' });
+  step('MODEL', 'LIST_DIRECTORY', {
+    status: 'ERROR',
+    content: 'Encountered error in step execution: no such directory',
+  });
+  answer('The route is there.');
+  step('SYSTEM', 'SYSTEM_MESSAGE', { content: '<SYSTEM_MESSAGE>\nA server has started.\n</SYSTEM_MESSAGE>' });
+  step('SYSTEM', 'CHECKPOINT', { content: '{{ CHECKPOINT 1 }}\nThe earlier parts have been truncated.' });
+  user('Show it.');
+  answer('Here it is.');
+  return lines;
+}
+
 export const agentFixtures: Record<string, Line[]> = {
   'claude-code/2.1.197/session.jsonl': claude('2.1.197'),
   'claude-code/2.1.330/session.jsonl': claude('2.1.330'),
@@ -472,6 +515,7 @@ export const agentFixtures: Record<string, Line[]> = {
   'copilot/1.0.102/session.jsonl': copilot(),
   'qwen/0.15.10/session.jsonl': qwen(),
   'pi/0.73.1/session.jsonl': pi(),
+  'antigravity/1.1.5/session.jsonl': antigravity(),
   'claude-code/2.1.197/plans.jsonl': claudePlans('2.1.197'),
   'claude-code/2.1.330/plans.jsonl': claudePlans('2.1.330'),
   'codex/0.169.0/plans.jsonl': codexPlans(),

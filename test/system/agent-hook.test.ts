@@ -225,6 +225,25 @@ describe.each(shells.map((shell) => [shell[0] ?? '', shell] as const))('with %s'
     expect(await bells('a"b')).toEqual([{ sessionId: 'c1' }]);
   });
 
+  test('Antigravity, which starts it elsewhere, names the repository and the session in its own way', async () => {
+    const named = (path: string, more = '') =>
+      `{"conversationId":"a1", "workspacePaths": [${JSON.stringify(path)}]${more}}`;
+    const bells = async (input: string, env = {}) => {
+      await call([...shell], { input, cwd: top, agent: 'antigravity', words: ['Stop'], env });
+      return (await takeAll()).bells.map(({ payload }) => payload);
+    };
+    const plain = join(top, 'plain');
+    await rm(plain, { force: true });
+    await symlink(join(root, 'sub'), plain);
+    const payload = { event: 'Stop', conversationId: 'a1', workspacePaths: [plain] };
+    expect(await bells(named(plain))).toEqual([payload]);
+    expect(await bells(named(plain), { TEDDY_CAPTURE: '0' })).toEqual([
+      { event: 'Stop', session_id: 'a1', left_out: true },
+    ]);
+    expect(await bells(named(join(top, 'gone')))).toEqual([]);
+    expect(await bells('{"conversationId":"a1"}')).toEqual([]);
+  });
+
   test('a payload arrives as it was', async () => {
     const odd = String.raw`%s %n \n \\ "quotes" 'single' $HOME $(id) \0 -n é 漢字 ${'\u0081\u0088'}`;
     await call(shell, { input: JSON.stringify({ odd }) });

@@ -76,6 +76,24 @@ describe.each(Object.entries(written))('in %s', (_, text) => {
   });
 });
 
+test.each([
+  '',
+  '{}',
+  '{\n  "mine": {\n    "Stop": [{ "command": "say done" }]\n  }\n}\n',
+  '{"teddy":{"Stop":[{"command":"mine"}],"PreInvocation":[]}}',
+])('where each program has a section, ours has our hooks without groups: %j', (text) => {
+  const own = { ...spec, section: 'teddy' };
+  const before = (text === '' ? {} : parse(text)) as Record<string, Record<string, unknown[]>>;
+  const added = addHooks(text, own);
+  const [hook] = ours.hooks;
+  const { Stop = [], ...rest } = before['teddy'] ?? {};
+  expect(parse(added)).toEqual({ ...before, teddy: { ...rest, Stop: [...Stop, hook], SessionEnd: [hook] } });
+  expect([stateOfHooks(text, own), stateOfHooks(added, own)]).toEqual(['missing', 'installed']);
+  expect(stateOfHooks(added.replace('"timeout"', '"enabled"'), own)).toBe('changed');
+  expect(parse(removeHooks(added, own))).toEqual(parse(text === '' ? '{}' : text));
+  expect(describeFault('{"teddy": {"Stop": {}}}', own)).toBe('has a "Stop" in its "teddy" that is not a list');
+});
+
 test('somebody’s own hook in the same group stays', () => {
   const text = addHooks('{}', spec).replace('"sh ours"', '"sh ours"}, {"command": "mine"');
   expect(stateOfHooks(text, spec)).toBe('changed');

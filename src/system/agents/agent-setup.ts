@@ -79,11 +79,20 @@ export function agentSetup(options: SetupOptions): AgentSetup {
 }
 
 /** Returns null for an agent that keeps hooks in a separate file. */
-function specOf({ name, hooks: { entry, events, gate } }: OwnFile, hasGate: boolean): HookSpec | null {
+function specOf({ name, hooks: { entry, events, gate, prints, section } }: OwnFile, hasGate: boolean): HookSpec | null {
   if (entry === undefined) return null;
   // An older version's entry may have a different command, but still belongs to teddy.
   const isOurs = (command: string) => new RegExp(`teddy/agent-hook["']? ${name}(?![\\w-])`).test(command);
   const toEntry = (more: object, word?: string) => ({ ...more, type: 'command', command: commandOf(name, word) });
+  if (prints !== undefined) {
+    const toCommand = (event: string) =>
+      commandOf(name, ` ${event}`).replace(/ 2>.*$/, ` >/dev/null 2>&1; echo '${prints}'`);
+    const own = Object.keys(events).map((event) => ({
+      event,
+      entry: { ...toEntry(entry), command: toCommand(event) },
+    }));
+    return { hooks: own, isOurs, section };
+  }
   const hooks = Object.keys(events).map((event) => ({ event, entry: toEntry(entry) }));
   if (gate === undefined || !hasGate) return { hooks, isOurs };
   const { event, matcher, entry: own } = gate;
@@ -130,7 +139,7 @@ async function inspectAgent(agent: OwnFile, options: SetupOptions): Promise<Agen
 async function stateOf(agent: OwnFile, text: string, options: SetupOptions, gate = hasGate(agent, text)) {
   const spec = specOf(agent, gate);
   if (spec !== null) {
-    const fault = describeFault(text);
+    const fault = describeFault(text, spec);
     if (fault !== null) throw toInTheWay(agent, fault);
     return stateOfHooks(text, spec);
   }

@@ -1,6 +1,7 @@
 /**
  * Hooks in an agent's settings, in the format of Claude Code that others have adopted: `{"hooks": {"Stop": [{"hooks":
- * [{"type": "command", "command": "..."}]}]}}`.
+ * [{"type": "command", "command": "..."}]}]}}`. Where each program has a section of its own, there are no groups:
+ * `{"teddy": {"Stop": [{"type": "command", "command": "..."}]}}`.
  *
  * The comments, order, indentation and line ends of everything else are preserved.
  */
@@ -14,6 +15,7 @@ import {
   type Node,
   type ParseError,
 } from 'jsonc-parser';
+import { fieldsOf } from '../../conversation/records/import-values.ts';
 import { isObject } from '../../session/text/parse-object.ts';
 
 interface Hook {
@@ -27,27 +29,29 @@ interface Hook {
 export interface HookSpec {
   hooks: readonly Hook[];
   isOurs(command: string): boolean;
+  /** The member for teddy's own hooks, without groups. Absent when `hooks` lists everybody's hooks in groups. */
+  section?: string | undefined;
 }
 
 export interface OwnHook {
   event: string;
   command: string;
-  /** The index of the hook's group, and the hook's index in that group. */
-  at: readonly [group: number, hook: number];
+  /** The indexes of the hook's group, if there are groups, and of the hook. */
+  at: readonly number[];
   isExact: boolean;
 }
 
 const tolerant = { allowTrailingComma: true, disallowComments: false };
 
 /** Explains why hooks cannot be added, as the end of a sentence that begins with the file's name; null when they can. */
-export function describeFault(text: string): string | null {
+export function describeFault(text: string, { section = 'hooks' }: Pick<HookSpec, 'section'> = {}): string | null {
   const value = readObject(text);
   if (typeof value === 'string') return value;
-  const { hooks = {} } = value;
-  if (!isObject(hooks)) return 'has "hooks" that are not an object';
+  const hooks = value[section] ?? {};
+  if (!isObject(hooks)) return `has "${section}" that ${section === 'hooks' ? 'are' : 'is'} not an object`;
   const odd = Object.keys(hooks).find((event) => !Array.isArray(hooks[event]));
   // Some agents store switches among the events.
-  return odd !== undefined && isObject(hooks[odd]) ? `has a "${odd}" in its "hooks" that is not a list` : null;
+  return odd !== undefined && isObject(hooks[odd]) ? `has a "${odd}" in its "${section}" that is not a list` : null;
 }
 
 /** Returns the object in a file, or why there is none, as the end of a sentence. An empty file counts as an empty object. */
@@ -60,23 +64,24 @@ export function readObject(text: string): Readonly<Record<string, unknown>> | st
 }
 
 /** Finds the hooks in the file's order. */
-export function findOwnHooks(text: string, { hooks: wanted, isOurs }: HookSpec): OwnHook[] {
+export function findOwnHooks(text: string, { hooks: wanted, isOurs, section }: HookSpec): OwnHook[] {
   const value: unknown = parse(withoutMark(text), [], tolerant);
-  const hooks = isObject(value) && isObject(value['hooks']) ? value['hooks'] : {};
-  return Object.entries(hooks).flatMap(([event, groups]) =>
-    listOf(groups).flatMap((group, groupAt) =>
-      listOf(isObject(group) ? group['hooks'] : []).flatMap((hook, hookAt) => {
-        if (!isObject(hook) || typeof hook['command'] !== 'string' || !isOurs(hook['command'])) return [];
-        const isExact = wanted.some(
-          (one) =>
-            one.event === event &&
-            isObject(group) &&
-            isDeepStrictEqual({ ...group, hooks: hook }, toGroup(one, one.entry)),
-        );
-        return [{ event, command: hook['command'], at: [groupAt, hookAt] as const, isExact }];
-      }),
-    ),
-  );
+  const hooks = fieldsOf(fieldsOf(value)[section ?? 'hooks']);
+  return Object.entries(hooks).flatMap(([event, list]) => {
+    const found = listOf(list).flatMap((one, at) =>
+      section === undefined
+        ? listOf(fieldsOf(one)['hooks']).map((hook, hookAt) => ({ hook, group: fieldsOf(one), at: [at, hookAt] }))
+        : [{ hook: one, group: {}, at: [at] }],
+    );
+    return found.flatMap(({ hook, group, at }) => {
+      const command = fieldsOf(hook)['command'];
+      if (typeof command !== 'string' || !isOurs(command)) return [];
+      const isExact = wanted.some(
+        (one) => one.event === event && isDeepStrictEqual({ ...group, hooks: hook }, toGroup(one, one.entry)),
+      );
+      return [{ event, command, at, isExact }];
+    });
+  });
 }
 
 export function stateOfHooks(text: string, spec: HookSpec): 'installed' | 'changed' | 'missing' {
@@ -89,16 +94,18 @@ export function stateOfHooks(text: string, spec: HookSpec): 'installed' | 'chang
 /** Adds a group for teddy's hook at the end of each event. */
 export function addHooks(text: string, spec: HookSpec): string {
   if (stateOfHooks(text, spec) === 'installed') return text;
-  const clean = removeHooks(text, spec);
-  return spec.hooks.reduce((edited, hook) => addGroup(edited, hook.event, toGroup(hook, [hook.entry])), clean);
+  const { section } = spec;
+  return spec.hooks.reduce(
+    (edited, hook) =>
+      section === undefined
+        ? addMember(edited, ['hooks', hook.event], toGroup(hook, [hook.entry]), { toList: true })
+        : addMember(edited, [section, hook.event], hook.entry, { toList: true }),
+    removeHooks(text, spec),
+  );
 }
 
 function toGroup({ matcher }: Hook, hooks: unknown): Record<string, unknown> {
   return { ...(matcher === undefined ? {} : { matcher }), hooks };
-}
-
-function addGroup(text: string, event: string, group: object): string {
-  return addMember(text, ['hooks', event], group, { toList: true });
 }
 
 /** Adds a value at this path, and the objects on the way to it. With `toList`, the path leads to a list that it is added to. */
@@ -149,14 +156,16 @@ function insert(json: string, { offset, length, children = [] }: Node, { depth, 
 
 /** Removes teddy's hooks, and any group that is empty afterward. */
 export function removeHooks(text: string, spec: HookSpec): string {
+  const { section } = spec;
+  const root = section ?? 'hooks';
   let edited = text;
   // Starts at the end, so that earlier indexes stay valid.
   for (const { event, at } of findOwnHooks(text, spec).toReversed()) {
-    const [group, hook] = at;
-    edited = removeAt(edited, ['hooks', event, group, 'hooks', hook]);
-    for (const path of [['hooks', event, group, 'hooks'], ['hooks', event], ['hooks']])
-      if (isEmptyAt(edited, path))
-        edited = removeAt(edited, path.at(-1) === 'hooks' && path.length > 1 ? path.slice(0, -1) : path);
+    const [first = 0, inGroup = 0] = at;
+    const group = [root, event, first];
+    edited = removeAt(edited, section === undefined ? [...group, 'hooks', inGroup] : group);
+    if (section === undefined && isEmptyAt(edited, [...group, 'hooks'])) edited = removeAt(edited, group);
+    for (const path of [[root, event], [root]]) if (isEmptyAt(edited, path)) edited = removeAt(edited, path);
   }
   return edited;
 }
@@ -217,5 +226,5 @@ function listOf(value: unknown): unknown[] {
 export function readSetting(text: string, key: string): unknown {
   const root = parseTree(withoutMark(text), [], tolerant);
   const value: unknown = root === undefined ? null : parse(withoutMark(text), [], tolerant);
-  return isObject(value) ? value[key] : undefined;
+  return fieldsOf(value)[key];
 }

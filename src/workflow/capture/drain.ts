@@ -135,9 +135,13 @@ async function handleCall(
   if (agent === null) return void sum.problems.push(`An agent that teddy does not recognize called a hook: ${name}.`);
   if (payload['left_out'] === true) return capture.states.write(leftOutKey(agent, id), { agent, id });
   const named = asText(payload['transcript_path']) ?? asText(payload['transcriptPath']);
-  const path = named ?? (await capture.logs.locate(agent, id));
+  // An agent whose logs have a place by ID may name another file.
+  const isNamed = named !== undefined && agents[agent].logs.idOf === undefined;
+  const path = isNamed ? named : await capture.logs.locate(agent, id);
   if (path === null) return;
-  const begun = asText(payload['cwd']) ?? asText(payload['directory']);
+  const workspaces = payload['workspacePaths'];
+  const workspace = Array.isArray(workspaces) ? (workspaces[0] as unknown) : undefined;
+  const begun = asText(payload['cwd']) ?? asText(payload['directory']) ?? asText(workspace);
   const cwd = begun === undefined ? null : await capture.logs.realPath(begun);
   const one: Followed = sessions.get(path) ?? newFollowed(agent, path, id, cwd);
   sessions.set(path, one);
@@ -170,12 +174,15 @@ async function handleCall(
 }
 
 function sessionOf(payload: HookCall['payload']): string {
-  return asText(payload['session_id']) ?? asText(payload['sessionId']) ?? asText(payload['sessionID']) ?? '';
+  const names = ['session_id', 'sessionId', 'sessionID', 'conversationId'];
+  return names.map((name) => asText(payload[name])).find((id) => id !== undefined) ?? '';
 }
 
 function meaningOf(agent: AgentName, payload: HookCall['payload']): HookMeaning {
   const event = asText(payload['hook_event_name']) ?? asText(payload['event']) ?? '';
-  return agents[agent].hooks.events[event] ?? 'other';
+  const { events, beginsTurn } = agents[agent].hooks;
+  const meaning = events[event] ?? 'other';
+  return meaning === 'turn-begins' && beginsTurn?.(payload) === false ? 'other' : meaning;
 }
 
 function newFollowed(agent: AgentName, path: string, id: string, cwd: string | null): Followed {

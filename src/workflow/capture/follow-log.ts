@@ -2,6 +2,7 @@
 import type { AgentLine, AgentLogReader, AgentStep, AgentUnit } from '../../conversation/logs/agent-log.ts';
 import type { ImportReport } from '../../conversation/logs/importer.ts';
 import { fieldsOf, parseJson } from '../../conversation/records/import-values.ts';
+import { agents } from '../../agents/agents.ts';
 import { loadAgentLog } from '../../agents/open-log.ts';
 import type { Capture, LogPosition } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';
@@ -350,7 +351,9 @@ async function findBranch(one: Follower, branch: number, first: AgentUnit): Prom
 function toForeign({ project, agent, path, options, state: { log }, reader, realCwd }: Follower): ForeignSession {
   const head = reader.head();
   // Stored in a trailer, so this must be a single word, whatever the log or the hook contains.
-  const id = (head.id ?? (log.id || options.id || nameOf(path))).replaceAll(/\s+/g, '-').slice(0, 200);
+  const id = (head.id ?? (log.id || options.id || (agents[agent].logs.idOf?.(path) ?? nameOf(path))))
+    .replaceAll(/\s+/g, '-')
+    .slice(0, 200);
   const cwd = realCwd ?? log.cwd ?? options.cwd;
   return { agent, id, cwd, startedAt: head.startedAt ?? log.startedAt ?? timeOf(project) };
 }

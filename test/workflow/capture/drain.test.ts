@@ -94,6 +94,31 @@ describe('the hooks in a turn', () => {
     expect(setting.spool.calls).toEqual([]);
   });
 
+  test('do not take a call from within a turn for its beginning', async () => {
+    const project = await memoryProject();
+    const setting = { project, spool: project.spool as MemorySpool, capture: memoryCapture('antigravity') };
+    setting.spool.isOpen = true;
+    const log = '/home/user/brain/s1/.system_generated/logs/transcript_full.jsonl';
+    setting.capture.logs.locate = async () => log;
+    const step = (index: number, source: string, type: string, content: string) =>
+      `${JSON.stringify({ step_index: index, source, type, status: 'DONE', created_at: at(index), content })}\n`;
+    const calls = async (text: string, invocationNum: number) => {
+      setting.capture.files.set(log, text);
+      const payload = { conversationId: 's1', workspacePaths: ['/project'], invocationNum, event: 'PreInvocation' };
+      setting.spool.calls.push({ agent: 'antigravity', at: 1, ppid: 1, payload });
+      expect(await run(setting)).toMatchObject({ calls: 1, problems: [] });
+    };
+    const first = step(0, 'USER_EXPLICIT', 'USER_INPUT', 'Add a file');
+    await project.write({ 'a.txt': 'an edit of the user\n' });
+    await calls(first, 0);
+    await project.write({ 'b.txt': 'made by the agent\n' });
+    const second = first + step(1, 'MODEL', 'PLANNER_RESPONSE', 'Done.');
+    await calls(second, 1);
+    await calls(second + step(2, 'USER_EXPLICIT', 'USER_INPUT', 'Hurry'), 2);
+    const [own = ''] = await linesOf(setting);
+    expect(await story(setting, own)).toEqual(['start', 'snapshot', 'message 01', 'reply 01', 'message 02']);
+  });
+
   test('change nothing when they fire twice', async () => {
     const setting = await setUp();
     setting.capture.files.set(path, prompt + answer);

@@ -182,6 +182,7 @@ describe('another agent', () => {
     ['opencode', 'opencode'],
     ['copilot', 'GitHub-Copilot'],
     ['qwen', 'Qwen'],
+    ['antigravity', 'Antigravity'],
     ['pi', 'pi'],
   ])('named %s is known as %s', async (agent, name) => {
     const project = await memoryProject();
