@@ -1,7 +1,7 @@
 /** Everything that a command's file needs: its declarations, its project, its terminal, and errors that name the next step. */
 import { Command } from 'clipanion';
 import { openAgentSetup, openCapture, openProject, startBeside } from '../app.ts';
-import { exitCodes, TeddyError } from '../errors.ts';
+import { exitCodes, TeddyError, toMessage } from '../errors.ts';
 import type { Notices, Project } from '../ports/project.ts';
 import { readTurnPath, toShortForm } from './arguments.ts';
 import { toShellWord } from '../session/text/shell-word.ts';
@@ -62,7 +62,10 @@ export abstract class TeddyCommand extends Command<CliContext> {
     use: (project: Project) => Promise<number>,
     notices = this.notices(terminal),
   ): Promise<number> {
-    return closeAfter(await openHere(terminal, notices, this.trustsHead(terminal)), use);
+    return closeAfter(await openHere(terminal, notices, this.trustsHead(terminal)), async (project) => {
+      await this.tellNews(terminal, project);
+      return use(project);
+    });
   }
 
   /** Opens the project, with a signal that Ctrl-C aborts; `next` is as for `withInterrupt`. */
@@ -104,6 +107,24 @@ export abstract class TeddyCommand extends Command<CliContext> {
     const { isSweepDue } = await import('../workflow/capture/sweep.ts');
     if (await isSweepDue(project, openCapture(project, env)))
       await startBeside([main, 'capture', 'sweep', '--json'], root);
+  }
+
+  /** True for a command that shows by itself which agents' hooks have gone silent. */
+  protected showsSilentAgents = false;
+
+  /** Tells a person once which agents' hooks have gone silent here, and which versions teddy has not met. */
+  private async tellNews(terminal: Terminal, project: Project): Promise<void> {
+    const { env, main } = this.context;
+    if (!terminal.isInteractive || this.json || env['TEDDY_CAPTURE'] === '0') return;
+    if (!(await project.spool.look()).exists) return;
+    const { takeNews } = await import('../workflow/capture/news.ts');
+    const setup = await openAgentSetup(main, env);
+    const options = { withSilent: !this.showsSilentAgents };
+    // The command runs even where nothing can be looked up or noted, as on a read-only disk.
+    const news = await takeNews(project, setup, openCapture(project, env), options).catch((error: unknown) => [
+      `Looking for news of agents failed: ${toMessage(error)}`,
+    ]);
+    for (const sentence of news) terminalNotices(terminal).warn(sentence);
   }
 
   /** Describes the agents that have worked here without a call from their hooks, in sentences without full stops. */

@@ -35,6 +35,7 @@ export class DoctorCommand extends TeddyCommand {
 
   fix = option('--fix', { describe: 'Fix what can be fixed.' });
 
+  protected override showsSilentAgents = true;
   protected override trustsHead = () => (this.fix ? undefined : 'always');
 
   protected async run(terminal: Terminal): Promise<number> {

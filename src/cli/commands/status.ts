@@ -24,6 +24,7 @@ export class StatusCommand extends TeddyCommand {
     examples: [['Where am I?', '$0 status']],
   });
 
+  protected override showsSilentAgents = true;
   protected override trustsHead = () => 'always' as const;
 
   protected run(terminal: Terminal): Promise<number> {

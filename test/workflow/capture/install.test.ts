@@ -7,6 +7,7 @@ import type { SpoolState } from '../../../src/ports/capture.ts';
 import type { RefName } from '../../../src/names.ts';
 import { newFollowedLog } from '../../../src/workflow/capture/capture.ts';
 import { chooseAgents, installCapture, stopCapture, uninstallHooksOf } from '../../../src/workflow/capture/install.ts';
+import { takeNews } from '../../../src/workflow/capture/news.ts';
 import { capturePart } from '../../../src/workflow/capture/setup-part.ts';
 import { findSilentAgents, countUncaptured, readCaptureStatus } from '../../../src/workflow/capture/status.ts';
 import { carryOutParts, planParts } from '../../../src/workflow/setup/set-up.ts';
@@ -213,6 +214,57 @@ test('an agent that has worked elsewhere is not suspected', async () => {
   await install();
   codexLog = { at: 4_000_000_000, cwd: '/other' };
   expect((await status()).warnings).toEqual([]);
+});
+
+describe('news of agents', () => {
+  let now: number;
+  beforeEach(() => {
+    now = project.clock.now().getTime();
+    project.clock.now = () => new Date(now);
+  });
+  /** Takes the news an hour after the last time. */
+  const take = async (capture: MemoryCapture, withSilent = true) => {
+    now += 3_600_000;
+    return takeNews(project, setup, capture, { withSilent });
+  };
+
+  test('silent hooks are told once for each call that they last made, and left to a command that shows them', async () => {
+    await install();
+    const at = 4_000_000_000;
+    codexLog = { at, cwd: '/project' };
+    const capture = captureOf();
+    spoolState({ lastCalls: new Map([['codex', at - 61]]) });
+    expect(await take(capture, false)).toEqual([]);
+    expect(await takeNews(project, setup, capture, { withSilent: true })).toEqual([]);
+    expect(await take(capture)).toEqual([expect.stringMatching(/^Codex 0.169.0 has worked here.*: `teddy doctor`\.$/)]);
+    expect(await take(capture)).toEqual([]);
+    spoolState({ lastCalls: new Map([['codex', at - 62]]) });
+    expect(await take(capture)).toHaveLength(1);
+  });
+
+  test('a version is told once by its first two numbers, and one that writes strange lines by all', async () => {
+    const capture = captureOf();
+    const meet = (agent: AgentName, agentVersion: string | null, unknown = 0) =>
+      capture.states.write('/log', { ...newFollowedLog(agent, '/log', ''), agentVersion, unknown });
+    const told = async (...log: Parameters<typeof meet>) => {
+      await meet(...log);
+      return (await take(capture)).map((sentence) => sentence.split('. ')[0]);
+    };
+    expect(await told('codex', '0.169.0', 1)).toEqual([]);
+    expect(await told('codex', '0.99.0', 1)).toEqual([]);
+    expect(await told('codex', '0.169.7')).toEqual([]);
+    expect(await told('codex', null, 1)).toEqual([]);
+    expect(await told('antigravity', '9.0.0', 1)).toEqual([]);
+    expect(await told('codex', '0.170.1')).toEqual([
+      'Codex 0.170.1 is newer than 0.169.0, the version teddy was tried with',
+    ]);
+    expect(await told('codex', '0.170.2')).toEqual([]);
+    const strange = (version: string) => [`Codex ${version} writes lines that teddy, tried with 0.169.0, cannot read`];
+    expect(await told('codex', '0.170.2', 1)).toEqual(strange('0.170.2'));
+    expect(await told('codex', '0.170.2', 2)).toEqual([]);
+    expect(await told('codex', '0.170.3', 1)).toEqual(strange('0.170.3'));
+    expect(await told('codex', '0.169.1', 1)).toEqual(strange('0.169.1'));
+  });
 });
 
 test('the doctor reports nothing if nothing is captured, and otherwise names the faults', async () => {

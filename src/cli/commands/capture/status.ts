@@ -20,6 +20,7 @@ export class CaptureStatusCommand extends TeddyCommand {
     ],
   });
 
+  protected override showsSilentAgents = true;
   protected override trustsHead = () => 'always' as const;
 
   protected run(terminal: Terminal): Promise<number> {

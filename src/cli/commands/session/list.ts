@@ -45,6 +45,7 @@ export class SessionListCommand extends TeddyCommand {
   });
   open = option('--open', { describe: 'List only sessions with a local branch that have not landed.' });
 
+  protected override showsSilentAgents = true;
   protected override trustsHead = () => 'always' as const;
 
   protected run(terminal: Terminal): Promise<number> {
