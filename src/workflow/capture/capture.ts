@@ -32,7 +32,7 @@ export interface FollowedBranch {
   at: TurnPosition;
 }
 
-/** The hashes of each role's latest text. */
+/** The hashes of the user's latest text, and of the latest answer to it. */
 export type LastTexts = Record<'user' | 'assistant', string | null>;
 
 /** A log, up to the last recorded position. teddy can recompute everything in this state from the log and the line. */

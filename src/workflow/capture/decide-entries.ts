@@ -131,9 +131,11 @@ export function putBranch(state: FollowState, branch: number, change: Partial<Fo
 /** Records these units' texts as the latest ones. */
 export function noteTexts(state: FollowState, units: readonly AgentUnit[], hash: Hash): FollowState {
   const texts = { ...state.texts };
-  for (const record of units.flatMap(({ records }) => records))
-    if ((record.type === 'assistant' || record.type === 'user') && 'content' in record.message)
-      texts[record.type] = hash(record.message.content.trim());
+  for (const record of units.flatMap(({ records }) => records)) {
+    if ((record.type !== 'assistant' && record.type !== 'user') || !('content' in record.message)) continue;
+    if (record.type === 'user') texts.assistant = null;
+    texts[record.type] = hash(record.message.content.trim());
+  }
   return { ...state, texts };
 }
 

@@ -64,7 +64,13 @@ interface Followed {
   /** The code when the turn ended. */
   after: CodeState | null;
   /** The words that arrived with this turn's hooks; if the log vanishes, no others remain. */
-  words: { prompt: string | null; answer: string | null; at: number };
+  words: {
+    prompt: string | null;
+    answer: string | null;
+    /** True when the agent joins all texts of the turn, and may repeat pieces of them. */
+    isJoined: boolean;
+    at: number;
+  };
   size: number;
   grewMs: number;
 }
@@ -152,7 +158,7 @@ async function handleCall(
   one.grewMs = performance.now();
   if (event === 'turn-begins') {
     await finish(project, capture, one, sum);
-    const words = { prompt: asText(payload['prompt']) ?? null, answer: null, at };
+    const words = { prompt: asText(payload['prompt']) ?? null, answer: null, isJoined: false, at };
     // The agent has been working since then, so teddy can no longer distinguish the user's edits from the agent's.
     const isLate = later.some((call) => sessionOf(call.payload) === id && meaningOf(agent, call.payload) !== 'other');
     Object.assign(one, {
@@ -163,8 +169,8 @@ async function handleCall(
     });
   } else if (event === 'turn-ends') {
     const text = asText(payload['last_assistant_message']) ?? null;
-    Object.assign(one.words, { at });
-    one.words.answer = text ?? asText(payload['prompt_response']) ?? null;
+    const joined = asText(payload['prompt_response']) ?? null;
+    Object.assign(one.words, { at, answer: text ?? joined, isJoined: text === null });
     Object.assign(one, { ends: true, after: await readCodeOf(project, cwd), awaits: { text, untilMs } });
   } else if (event === 'other' && (callId !== undefined || payload['event'] === 'gate')) {
     // The call submits a plan, so teddy holds the agent until the plan is on the line and judged.
@@ -187,7 +193,7 @@ function meaningOf(agent: AgentName, payload: HookCall['payload']): HookMeaning 
 
 function newFollowed(agent: AgentName, path: string, id: string, cwd: string | null): Followed {
   const turn = { awaits: null, ends: false, isOpen: false, before: null, after: null };
-  const words = { prompt: null, answer: null, at: 0 };
+  const words = { prompt: null, answer: null, isJoined: false, at: 0 };
   return { agent, path, id, cwd, pid: 0, follower: null, ...turn, words, size: -1, grewMs: performance.now() };
 }
 
@@ -280,8 +286,13 @@ async function addWords(project: Project, follower: Follower, { path, words }: F
     { role: 'user', kind: 'message', text: words.prompt },
     { role: 'assistant', kind: 'reply', text: words.answer },
   ] as const;
+  const isPromptRead = words.prompt === null || project.hash(words.prompt.trim()) === last.user;
+  const isAnswerRead = words.isJoined
+    ? isPromptRead && last.assistant !== null
+    : project.hash(words.answer?.trim() ?? '') === last.assistant;
+  const isRead = { user: isPromptRead, assistant: isAnswerRead };
   const units = said.flatMap(({ role, kind, text }): AgentUnit[] => {
-    if (text === null || project.hash(text.trim()) === last[role]) return [];
+    if (text === null || isRead[role]) return [];
     const record = { type: role, id: idOf(text), timestamp, source: captureSource, message: { role, content: text } };
     return [{ kind, branch: 0, records: [record as KnownRecord] }];
   });

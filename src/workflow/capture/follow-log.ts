@@ -6,7 +6,7 @@ import { agents } from '../../agents/agents.ts';
 import { loadAgentLog } from '../../agents/open-log.ts';
 import type { Capture, LogPosition } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';
-import type { RefName } from '../../names.ts';
+import { toTurnName, type RefName } from '../../names.ts';
 import { listFollowedLogs, newFollowedLog, toFollowedLog, leftOutKey } from './capture.ts';
 import type { FollowedLog, TurnPosition } from './capture.ts';
 import { decide, findFresh, maxSteps, noteTexts, placeOf, putBranch } from './decide-entries.ts';
@@ -248,6 +248,10 @@ async function findCopied(one: Follower, units: readonly AgentUnit[]): Promise<C
 
 /** Appends units that are not in the log to the most recently written line. Returns the number of entries. */
 export async function addUnits(one: Follower, units: AgentUnit[]): Promise<number> {
+  const { line, turn } = (await findPlace(one)) ?? {};
+  // A killed drainer may not have saved its place in the turn, and the log to find it again may be gone.
+  if (line !== undefined && turn === null && line.lastTurn > 0 && !line.isTaken && !line.isShared)
+    one.state = putBranch(one.state, one.state.latest, { at: { ...startOfLine, turn: toTurnName(line.lastTurn) } });
   const written = await writeBranch(one, one.state.latest, units);
   if (written !== null) one.state = noteTexts(one.state, units, one.project.hash);
   await save(one, {});

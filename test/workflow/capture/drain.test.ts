@@ -28,6 +28,8 @@ const answer = `${JSON.stringify({ type: 'assistant', uuid: 'a1', parentUuid: 'u
 const use = { type: 'tool_use', id: 't1', name: 'Write', input: { file_path: 'b.txt' } };
 const call = `${JSON.stringify({ type: 'assistant', uuid: 'c1', parentUuid: 'u1', ...base, timestamp: at(2), message: { id: 'm0', role: 'assistant', content: [use], stop_reason: 'tool_use' } })}\n`;
 const result = `${JSON.stringify({ type: 'user', uuid: 'r1', parentUuid: 'c1', ...base, timestamp: at(3), message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: 'written' }] } })}\n`;
+/** The same message once more. */
+const again = prompt.replace('"u1"', '"u2"').replace('"parentUuid":null', '"parentUuid":"a1"');
 
 interface Setting {
   project: MemoryProject;
@@ -66,8 +68,7 @@ test('an agent that waits with its plan is followed, although it writes the plan
   const stop = new AbortController();
   const draining = drain(setting.project, setting.capture, { ...options, signal: stop.signal, lingerMs: 60_000 });
   await expect.poll(() => linesOf(setting)).toEqual([line]);
-  const next = prompt.replace('"u1"', '"u2"').replace('"parentUuid":null', '"parentUuid":"a1"');
-  setting.capture.files.set(path, prompt + answer + next);
+  setting.capture.files.set(path, prompt + answer + again);
   await expect.poll(() => story(setting), { timeout: 10_000 }).toContain('message 02');
   stop.abort();
   await expect(draining).rejects.toMatchObject({ code: 'INTERRUPTED' });
@@ -261,6 +262,31 @@ describe('the hooks in a turn', () => {
       await run(setting);
     }
     expect(await story(setting)).toEqual(['start', 'message 01', 'reply 01']);
+  });
+
+  test('answer in the turn that a killed drainer had begun, although the log is gone', async () => {
+    const setting = await setUp();
+    setting.capture.files.set(path, prompt + answer);
+    ring(setting, 'UserPromptSubmit', { prompt: 'Add a file' });
+    await run(setting);
+    setting.capture.files.clear();
+    ring(setting, 'Stop', { last_assistant_message: 'It is there.' });
+    await run(setting);
+    expect(await story(setting)).toEqual(['start', 'message 01', 'reply 01']);
+  });
+
+  test.each([
+    ['after its answer was read, do not repeat it', prompt + answer, ['reply 01']],
+    ['before its answer was read, give it', prompt + answer + again, ['reply 01', 'message 02', 'reply 02']],
+  ])('that join the pieces of an answer, of a log that was deleted %s', async (_, read, told) => {
+    const setting = await setUp();
+    setting.capture.files.set(path, read);
+    await sweepAll(setting);
+    setting.capture.files.clear();
+    ring(setting, 'UserPromptSubmit', { prompt: 'Add a file' });
+    ring(setting, 'Stop', { prompt_response: 'It is there. is there.' });
+    await run(setting);
+    expect(await story(setting)).toEqual(['start', 'message 01', ...told]);
   });
 
   test('that fire all together attribute every change to the agent', async () => {
