@@ -42,6 +42,17 @@ describe('a Gemini log', () => {
     expect(settle()).toEqual(['exchange: call read | result "x"']);
   });
 
+  test('takes the program’s warning of a loop for a note', () => {
+    const { read, settle } = feed('gemini');
+    const text = 'System: Potential loop detected. Details: Repeating content detected.';
+    expect(read(user('1'), { id: '2', type: 'user', content: [{ text }] })).toEqual([
+      'message: user say 1',
+      `reply: note ${text}`,
+    ]);
+    read(answer('3'));
+    expect(settle()).toEqual(['reply: assistant answer 3']);
+  });
+
   test('repeats nothing from a list that a resumed session begins with', () => {
     const { read, settle } = feed('gemini');
     read(user('1'), answer('2'));

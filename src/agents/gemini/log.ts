@@ -37,6 +37,9 @@ interface GeminiState {
   rewindTo?: string | null | undefined;
 }
 
+/** Begins what the program tells the model in the user's name when the model repeats itself. */
+const loopNotice = 'System: Potential loop detected. ';
+
 /** The number of messages to remember after a checkpoint. */
 const knownMessages = 64;
 
@@ -164,7 +167,8 @@ function readUser({ context, state }: GeminiLines, object: Fields, place: Source
       addGeminiResult(records, response, { id });
     }
   }
-  if (hasText(text)) records.message(text, id);
+  if (text.startsWith(loopNotice)) records.note(text, id);
+  else if (hasText(text)) records.message(text, id);
   else if (geminiResponses(content).length === 0) context.log.leaveOut('empty texts');
 }
 
