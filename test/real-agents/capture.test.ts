@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ScriptedAnswer } from '../support/agent-model-server.ts';
+import { longText, type ScriptedAnswer } from '../support/agent-model-server.ts';
 import { openCapturedProject, type CapturedProject } from '../support/captured-project.ts';
 import { requireAgent } from '../support/real-agent.ts';
 
@@ -14,7 +14,7 @@ afterEach(() => project.close());
 
 /** A command whose output does not contain it. */
 const runs = (number: string) => `echo call-${number} | sed s/call/out/`;
-const slowly: ScriptedAnswer = { says: 'say-0a It takes its time to say all this. '.repeat(40), chunkDelayMs: 60 };
+const slowly: ScriptedAnswer = { says: `say-0a It takes its time. ${longText}`, chunkDelayMs: 60 };
 
 async function idOfLog(): Promise<string> {
   return (await agent.logs(project.home)).at(-1)?.id ?? '';
@@ -47,8 +47,8 @@ describe(`capturing ${agent.name} ${agent.version}`, () => {
     await rm(`${project.repo.root}/made.txt`);
   });
 
-  // In print mode, Qwen Code does not offer the tools that it would ask about; pi never asks.
-  test.skipIf(agent.name === 'qwen' || agent.name === 'pi')('includes a denied call', async () => {
+  // In print mode, Gemini CLI and Qwen Code do not offer the tools that they would ask about; pi never asks.
+  test.skipIf(['gemini', 'qwen', 'pi'].includes(agent.name))('includes a denied call', async () => {
     project.model.script('K1', [{ runs: 'echo call-01 > denied.txt' }, { says: 'say-01 I may not.' }]);
     await project.run({ prompt: 'K1 ask-01 Write it.', mayRun: false }).result;
     await project.settle();

@@ -1,5 +1,6 @@
 import { cp, rm } from 'node:fs/promises';
 import { expect, test } from 'vitest';
+import { longText } from '../support/agent-model-server.ts';
 import { openCapturedProject, type CapturedProject } from '../support/captured-project.ts';
 import { requireAgent } from '../support/real-agent.ts';
 import { openScratchRepository } from '../support/scratch-repository.ts';
@@ -26,7 +27,7 @@ test(`without the hooks, a sweep makes the same entries for ${agent.name} ${agen
   await cp(project.repo.root, copy, { recursive: true });
   project.model.script('K1', [{ says: 'say-01', runs: 'echo call-01 | sed s/call/out/' }, { says: 'say-02' }]);
   project.model.script('K2', [{ says: 'say-03' }]);
-  project.model.script('K3', [{ says: 'say-04 A long answer. '.repeat(40), chunkDelayMs: 60 }]);
+  project.model.script('K3', [{ says: `say-04 ${longText}`, chunkDelayMs: 60 }]);
   await project.run({ prompt: 'K1 ask-01' }).result;
   const [log] = await agent.logs(project.home);
   await project.run({ prompt: 'K2 ask-02', resume: log?.id ?? '' }).result;

@@ -21,6 +21,9 @@ export interface ScriptedAnswer {
   chunkDelayMs?: number;
 }
 
+/** About 900 characters without a repetition, which Gemini CLI would take for a loop. */
+export const longText = Array.from({ length: 150 }, (_, index) => `${(index * 7919).toString(36)}n`).join(' ');
+
 export interface AgentModel {
   /** Without a path. */
   url: string;

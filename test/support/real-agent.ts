@@ -60,6 +60,8 @@ interface Kind {
   prepare(home: string, url: string, cwd: string): Promise<void>;
   args(options: AgentRunOptions): string[];
   isSaid(record: Record<string, any>): boolean;
+  /** The session's id, where the log's path does not contain it. */
+  idIn?(text: string): string | undefined;
 }
 
 const kinds: Partial<Record<AgentName, Kind>> = {
@@ -119,6 +121,31 @@ const kinds: Partial<Record<AgentName, Kind>> = {
     },
     isSaid: ({ type }) => ['user.message', 'assistant.message', 'tool.execution_complete'].includes(type),
   },
+  gemini: {
+    canFork: false,
+    logFolder: '.gemini/tmp',
+    environment: (_home, url) => ({
+      GEMINI_API_KEY: 'mock-key',
+      GOOGLE_GEMINI_BASE_URL: url,
+      GEMINI_CLI_TRUST_WORKSPACE: 'true',
+    }),
+    async prepare(home) {
+      await mkdir(join(home, '.gemini'), { recursive: true });
+      const settings = {
+        security: { auth: { selectedType: 'gemini-api-key' } },
+        privacy: { usageStatisticsEnabled: false },
+      };
+      const path = join(home, '.gemini/settings.json');
+      // The hooks may be there already.
+      await writeFile(path, JSON.stringify(settings), { flag: 'wx' }).catch(ignoreExisting);
+    },
+    args({ prompt, resume, mayRun = true }) {
+      const session = resume === undefined ? [] : ['--resume', resume];
+      return [...session, '--model', 'gemini-2.5-flash', '--approval-mode', mayRun ? 'yolo' : 'default', '-p', prompt];
+    },
+    isSaid: ({ type }) => type === 'user' || type === 'gemini',
+    idIn: (text) => /"sessionId":"([^"]+)"/.exec(text)?.[1],
+  },
   pi: {
     canFork: false,
     logFolder: '.pi/agent/sessions',
@@ -152,6 +179,10 @@ const kinds: Partial<Record<AgentName, Kind>> = {
   },
 };
 
+function ignoreExisting(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EEXIST') throw error;
+}
+
 /** The agent that this test run is about. */
 export function requireAgent(): RealAgent {
   const { AGENT_NAME = '', AGENT_VERSION = '', AGENT_PROGRAM = '' } = process.env;
@@ -178,7 +209,8 @@ export function requireAgent(): RealAgent {
       return Promise.all(
         paths.map(async (name) => {
           const text = await readFile(join(folder, name), 'utf8');
-          return { path: join(folder, name), id: /([0-9a-f-]{36})(?:\/events)?\.jsonl$/.exec(name)?.[1] ?? name, text };
+          const id = kind.idIn?.(text) ?? /([0-9a-f-]{36})(?:\/events)?\.jsonl$/.exec(name)?.[1] ?? name;
+          return { path: join(folder, name), id, text };
         }),
       );
     },
@@ -188,7 +220,9 @@ export function requireAgent(): RealAgent {
         .slice(0, -1)
         .map((line) => JSON.parse(line) as Record<string, any>)
         .filter(kind.isSaid)
-        .flatMap((record) => tokensIn(JSON.stringify(record['message'] ?? record['payload'] ?? record['data']))),
+        .flatMap((record) =>
+          tokensIn(JSON.stringify(record['message'] ?? record['payload'] ?? record['data'] ?? record)),
+        ),
   };
 }
 
