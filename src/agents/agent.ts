@@ -186,7 +186,13 @@ interface AgentOpening {
   /** The UUID version of the agent's session IDs; version 7 begins with the time. */
   uuid: 4 | 7;
   /** Returns the path for a new session's log, below the agent's home. */
-  toPath(cwd: string, session: { id: string; startedAt: Date }): string;
+  toPath(
+    cwd: string,
+    session: { id: string; startedAt: Date },
+    at: { home: string; files: AgentFiles },
+  ): string | Promise<string>;
+  /** Returns a file that tells the agent for which directory the log at `path` is; teddy adds it if it is missing. */
+  mark?(cwd: string, path: string): { path: string; text: string };
   /** Returns the agent's default provider for models. */
   readProvider(home: string, files: AgentFiles): Promise<string>;
   /** Returns the command that resumes the session. */

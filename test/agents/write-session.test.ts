@@ -159,7 +159,7 @@ describe('a log written for another agent', () => {
       render(agent, fold({ ...user('u1', 'Go'), timestamp: 'yesterday' } as KnownRecord, assistant('a', 'Yes'))),
     );
     const times = lines
-      .filter(({ type }) => !['session_meta', 'event_msg', 'session'].includes(type as string))
+      .filter(({ type }) => ![undefined, 'session_meta', 'event_msg', 'session'].includes(type as string | undefined))
       .map(({ timestamp }) => timestamp);
     expect(times).toEqual([session.startedAt, '2026-01-24T10:00:00.000Z']);
   });
@@ -182,7 +182,7 @@ describe('a log written for another agent', () => {
   });
 });
 
-const samples = { 'claude-code': 'claude-2.1.330', codex: 'codex', pi: 'pi' };
+const samples = { 'claude-code': 'claude-2.1.330', codex: 'codex', gemini: 'gemini', pi: 'pi' };
 const shared = new URL('../../../shared/agents/', import.meta.url);
 
 /** `a.b`: the types of this field in any line; a call's input is the model's own. */
@@ -191,7 +191,7 @@ function shapeOf(lines: object[]): Map<string, Set<string>> {
   const visit = (path: string, value: unknown): void => {
     const type = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
     shape.set(path, (shape.get(path) ?? new Set()).add(type));
-    if (/\.(?:input|arguments|content\[\]\.content)$/.test(path) || type === 'null') return;
+    if (/\.(?:input|arguments|args|content\[\]\.content)$/.test(path) || type === 'null') return;
     if (Array.isArray(value)) for (const one of value) visit(`${path}[]`, one);
     else if (typeof value === 'object')
       for (const [key, one] of Object.entries(value ?? {})) visit(`${path}.${key}`, one);

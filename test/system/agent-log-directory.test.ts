@@ -67,6 +67,46 @@ describe('Codex’s logs', () => {
   });
 });
 
+describe('Gemini CLI’s logs', () => {
+  const name = `session-2026-01-02T03-04-${session.id.slice(0, 8)}.jsonl`;
+  const at = new Date('2026-01-02T03:04:05Z');
+  const add = async () => {
+    const logs = await agentLogDirectory('gemini', { cwd, env: { HOME: home } });
+    return logs.add({ ...session, startedAt: at }, 'a line\n');
+  };
+  const put = async (path: string, text: string) => {
+    await mkdir(join(home, '.gemini', path, '..'), { recursive: true });
+    await writeFile(join(home, '.gemini', path), text);
+  };
+  const chat = (slug: string) => join(home, '.gemini', 'tmp', slug, 'chats', name);
+
+  test('are marked with the directory where the session begins, if Gemini CLI has not been there', async () => {
+    expect(await add()).toBe(chat('my-shop-v2'));
+    expect(await readFile(join(home, '.gemini/tmp/my-shop-v2/.project_root'), 'utf8')).toBe(cwd);
+    await rm(chat('my-shop-v2'));
+    expect(await add()).toBe(chat('my-shop-v2'));
+  });
+
+  test('are where Gemini CLI keeps those of the directory', async () => {
+    await put('projects.json', JSON.stringify({ projects: { [cwd]: 'shop', '/other': 'my-shop-v2' } }));
+    await put('tmp/shop/.project_root', `${cwd}\n`);
+    expect(await add()).toBe(chat('shop'));
+    expect(await below(join(home, '.gemini', 'tmp'))).toEqual([
+      'shop',
+      'shop/.project_root',
+      'shop/chats',
+      `shop/chats/${name}`,
+    ]);
+  });
+
+  test('are not where Gemini CLI keeps those of another directory', async () => {
+    await put('projects.json', JSON.stringify({ projects: { [cwd]: 'shop', '/other': 'my-shop-v2' } }));
+    await put('tmp/shop/.project_root', '/third');
+    await put('tmp/my-shop-v2-1/.project_root', '/fourth');
+    expect(await add()).toBe(chat('my-shop-v2-2'));
+  });
+});
+
 describe('every agent', () => {
   test('has its program on the PATH, or not', async () => {
     const isInstalled = async () =>

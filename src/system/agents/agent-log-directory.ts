@@ -1,4 +1,5 @@
-/** The places where agents look for their logs. teddy changes nothing else below an agent's home directory. */
+/** The places where agents look for their logs. teddy changes nothing that is already below an agent's home directory. */
+import { existsSync } from 'node:fs';
 import { link, mkdir, realpath, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { homeOf, type Agent } from '../../agents/agent.ts';
@@ -25,7 +26,9 @@ export async function agentLogDirectory(
     provider: await openWith.readProvider(home, agentFiles),
     isInstalled: findProgram(program, env) !== null,
     async add(session, text) {
-      const path = join(home, openWith.toPath(cwd, session));
+      const path = join(home, await openWith.toPath(cwd, session, { home, files: agentFiles }));
+      const mark = openWith.mark?.(cwd, path);
+      if (mark !== undefined && !existsSync(mark.path)) await addFile(mark.path, mark.text);
       await addFile(path, text);
       return path;
     },
