@@ -140,14 +140,11 @@ async function server({ client, directory }) {
       sessions.get(sessionID)?.get(messageID)?.parts.delete(partID),
   };
 
-  const keepHeard = (spool, session) => {
-    const heard = [...(sessions.get(session)?.values() ?? [])];
-    keep(
-      spool,
-      session,
-      heard.map(({ info, parts }) => ({ info, parts: [...parts.values()] })),
-    );
-  };
+  const heardOf = (session) =>
+    [...(sessions.get(session)?.values() ?? [])].map(({ info, parts }) => ({ info, parts: [...parts.values()] }));
+  const isAnswering = (session) =>
+    heardOf(session).some((message) => message.info?.role === 'assistant' && !isFinished(message));
+  const isRunning = ({ type, state }) => type === 'tool' && !['completed', 'error'].includes(state?.status);
 
   return {
     event: async ({ event: { type, properties } }) => {
@@ -155,9 +152,14 @@ async function server({ client, directory }) {
       if (!(type in learn) && !ends.includes(type)) return;
       await quietly((spool) => {
         learn[type]?.(properties);
+        const session = properties.sessionID ?? properties.info?.sessionID;
+        // opencode may be killed before the turn ends.
+        const isStep = type === 'message.updated' && properties.info.time?.completed !== undefined;
+        if (isStep && !heardOf(session).some(({ parts }) => parts.some(isRunning)))
+          keep(spool, session, heardOf(session));
         if (!ends.includes(type) || !properties.sessionID) return;
-        keepHeard(spool, properties.sessionID);
-        ring(spool, type, properties.sessionID);
+        keep(spool, session, heardOf(session));
+        ring(spool, type, session);
       });
     },
     'chat.message': ({ sessionID }, { message, parts }) =>
@@ -170,6 +172,8 @@ async function server({ client, directory }) {
         const isOlder = ({ info }) => info.id !== message.id;
         if (Array.isArray(messages)) keep(spool, sessionID, messages.filter(isOlder));
         ring(spool, 'chat.message', sessionID);
+        // A message that is typed while the model answers comes after that answer.
+        if (!isAnswering(sessionID)) keep(spool, sessionID, heardOf(sessionID));
       }),
   };
 }

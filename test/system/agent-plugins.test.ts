@@ -120,9 +120,30 @@ test('opencode: messages from before this process are asked for when the session
   stored = [old('msg_1', 'user', {}), old('msg_2', 'assistant', { completed: 1 }), old('msg_3', 'assistant', {})];
   const first = await open();
   await first.say('ses_1', 'msg_4', 'Go on');
-  expect(await journal('ses_1')).toEqual(['msg_1 old msg_1', 'msg_2 old msg_2']);
-  await first.tell('session.error', { sessionID: 'ses_1' });
   expect(await journal('ses_1')).toEqual(['msg_1 old msg_1', 'msg_2 old msg_2', 'msg_4 Go on']);
+});
+
+test('opencode: what was finished before it was killed is in the journal', async () => {
+  const { say, answer, tell } = await open();
+  await say('ses_1', 'msg_1', 'Run it');
+  expect(await journal('ses_1')).toEqual(['msg_1 Run it']);
+  const tool = { id: 'part-t', messageID: 'msg_2', sessionID: 'ses_1', type: 'tool', text: 'call' };
+  await tell('message.part.updated', { part: { ...tool, state: { status: 'running' } } });
+  await answer('ses_1', 'msg_2', 'I run it.');
+  expect(await journal('ses_1')).toEqual(['msg_1 Run it']);
+  await tell('message.part.updated', { part: { ...tool, state: { status: 'completed' } } });
+  await answer('ses_1', 'msg_2', 'I run it.');
+  expect(await journal('ses_1')).toEqual(['msg_1 Run it', 'msg_2 call|I run it.']);
+});
+
+test('opencode: a message that is typed while the model answers comes after the answer', async () => {
+  const { say, answer } = await open();
+  await say('ses_1', 'msg_1', 'Go');
+  await answer('ses_1', 'msg_2', 'Going', null);
+  await say('ses_1', 'msg_3', 'Faster');
+  expect(await journal('ses_1')).toEqual(['msg_1 Go']);
+  await answer('ses_1', 'msg_2', 'Going');
+  expect(await journal('ses_1')).toEqual(['msg_1 Go', 'msg_2 Going', 'msg_3 Faster']);
 });
 
 test('opencode: a journal line that was cut costs no other', async () => {
