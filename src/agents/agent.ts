@@ -185,24 +185,26 @@ export interface AgentLogFormat {
 interface AgentOpening {
   /** The UUID version of the agent's session IDs; version 7 begins with the time. */
   uuid: 4 | 7;
-  /** Returns the path for a new session's log, below the agent's home. */
+  /** Turns the UUID into an ID of the agent's own form. */
+  toId?(uuid: string): string;
+  /** Returns the path for a new session's log, from the agent's home. */
   toPath(
     cwd: string,
     session: { id: string; startedAt: Date },
-    at: { home: string; files: AgentFiles },
+    at: { home: string; env: Readonly<Record<string, string | undefined>>; files: AgentFiles },
   ): string | Promise<string>;
   /** Returns a file that tells the agent for which directory the log at `path` is; teddy adds it if it is missing. */
   mark?(cwd: string, path: string): { path: string; text: string };
   /** Returns the agent's default provider for models. */
   readProvider(home: string, files: AgentFiles): Promise<string>;
-  /** Returns the command that resumes the session. */
-  resume(id: string): string;
+  /** Returns the command that resumes the session in the log at `path`. */
+  resume(id: string, path: string): string;
   /** Loads the function that renders the log as lines of JSON, without line endings. */
   render(): Promise<(history: History, session: AgentSession, hash: Hash) => string[]>;
 }
 
 export interface AgentSession {
-  /** A UUID of the version that the agent accepts. */
+  /** The agent's own ID for the session. */
   id: string;
   /** The folder in which the agent starts. */
   cwd: string;

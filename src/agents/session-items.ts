@@ -1,6 +1,7 @@
 /** Turns a history into the items of an agent's log, for agents in which teddy can continue a session. */
 import type { AssistantBlock, History, HistoryCall, HistoryTurn } from '../conversation/history/history.ts';
 import { markInterrupted, toProviderIds, toSaidText } from '../conversation/history/provider-parts.ts';
+import { groupBy } from '../session/text/group-by.ts';
 import { toWellFormed } from '../conversation/records/well-formed.ts';
 
 /** The records of one line; an answer and its calls share `answer`. */
@@ -25,6 +26,12 @@ export function* toSessionItems(history: History): Generator<SessionItem> {
       for (const { call, callId } of named) yield { ...base(call.result), kind: 'result', call, callId };
     }
   }
+}
+
+/** Returns the items as messages: a text of the user's, or an answer's texts and its calls, which have their results. */
+export function toSessionMessages(history: History): SessionItem[][] {
+  const items = [...toSessionItems(history)].filter(({ kind }) => kind !== 'result');
+  return [...groupBy(items, (item) => ('answer' in item ? `answer ${item.answer}` : item.id)).values()];
 }
 
 function* toSaidItems(turn: HistoryTurn): Generator<SessionItem> {

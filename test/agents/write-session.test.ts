@@ -24,9 +24,15 @@ const note = { type: 'note', id: 'n', timestamp: '', text: 'Nobody said this.' }
 const renderers = new Map(
   await Promise.all(openableAgents.map(async (name) => [name, await agents[name].openWith?.render()] as const)),
 );
-const render = (agent: AgentName, history: History, given = session) =>
-  renderers.get(agent)?.(history, given, importOptions.hash) ?? [];
-const parse = (lines: string[]) => lines.map((line) => JSON.parse(line) as Record<string, any>);
+const render = (agent: AgentName, history: History, given = session) => {
+  const id = agents[agent].openWith?.toId?.(given.id) ?? given.id;
+  return renderers.get(agent)?.(history, { ...given, id }, importOptions.hash) ?? [];
+};
+/** opencode reads one document; the journal of its session has these messages as lines. */
+const parse = (lines: string[]) =>
+  lines
+    .map((line) => JSON.parse(line) as Record<string, any>)
+    .flatMap((one) => (Array.isArray(one['messages']) ? [one, ...(one['messages'] as (typeof one)[])] : [one]));
 
 const toMessages = (records: TranscriptRecord[]) =>
   renderOpenai(toHistory([{ turn: '01', transcript: { records, skipped: [], repaired: [] } }]));
@@ -42,7 +48,8 @@ function importAgain(agent: AgentName, history: History): unknown[] {
 /** The messages that capturing finds in it by following the log while it grows. */
 function followAgain(agent: AgentName, history: History): unknown[] {
   const reader = openLog(agent);
-  for (const [at, text] of render(agent, history).entries()) reader.line({ number: at + 1, text });
+  for (const [at, line] of parse(render(agent, history)).entries())
+    reader.line({ number: at + 1, text: JSON.stringify(line) });
   reader.settle();
   return toMessages(reader.take().flatMap((step) => ('unit' in step ? step.unit.records : [])));
 }
@@ -155,12 +162,15 @@ describe('a log written for another agent', () => {
   );
 
   test.each(openableAgents)('by %s has each record’s time, or its start’s if there is none', (agent) => {
+    const heads = [undefined, 'session_meta', 'event_msg', 'session'];
     const lines = parse(
       render(agent, fold({ ...user('u1', 'Go'), timestamp: 'yesterday' } as KnownRecord, assistant('a', 'Yes'))),
     );
     const times = lines
-      .filter(({ type }) => ![undefined, 'session_meta', 'event_msg', 'session'].includes(type as string | undefined))
-      .map(({ timestamp }) => timestamp);
+      .filter(({ type, parts }) => parts !== undefined || !heads.includes(type as string | undefined))
+      .map(({ timestamp, info }) =>
+        info === undefined ? timestamp : new Date(info.time.created as number).toISOString(),
+      );
     expect(times).toEqual([session.startedAt, '2026-01-24T10:00:00.000Z']);
   });
 
@@ -182,7 +192,7 @@ describe('a log written for another agent', () => {
   });
 });
 
-const samples = { 'claude-code': 'claude-2.1.330', codex: 'codex', gemini: 'gemini', pi: 'pi' };
+const samples = { 'claude-code': 'claude-2.1.330', codex: 'codex', gemini: 'gemini', opencode: 'opencode', pi: 'pi' };
 const shared = new URL('../../../shared/agents/', import.meta.url);
 
 /** `a.b`: the types of this field in any line; a call's input is the model's own. */
@@ -206,9 +216,12 @@ function shapeOf(lines: object[]): Map<string, Set<string>> {
 describe.runIf(existsSync(shared))('beside the logs that the agents write', () => {
   test.each(openableAgents)('a log by %s has no additional field, and none of another type', (agent) => {
     const directory = new URL(`${samples[agent as keyof typeof samples]}/`, shared);
-    const names = readdirSync(directory).filter((name) => /^[^.]+\.jsonl$/.test(name));
+    const names = readdirSync(directory).filter((name) => /^[^.]+\.jsonl?$/.test(name));
     const real = shapeOf(
-      names.flatMap((name) => parse(readFileSync(new URL(name, directory), 'utf8').trim().split('\n'))),
+      names.flatMap((name) => {
+        const text = readFileSync(new URL(name, directory), 'utf8').trim();
+        return parse(name.endsWith('.json') ? [text] : text.split('\n'));
+      }),
     );
     for (const [path, types] of shapeOf(parse(render(agent, fold(...talk))))) {
       // The events in rollouts without pages: a resumed one gets more of them from Codex itself.

@@ -4,20 +4,13 @@ import { toOutputText, toProviderName } from '../../conversation/history/provide
 import { toTimestamp } from '../../conversation/records/import-values.ts';
 import { toWellFormedJson, toWellFormedValue } from '../../conversation/records/well-formed.ts';
 import type { Hash } from '../../ports/project.ts';
-import { groupBy } from '../../session/text/group-by.ts';
 import type { AgentSession } from '../agent.ts';
-import { toSessionItems, type SessionItem } from '../session-items.ts';
+import { toSessionMessages, type SessionItem } from '../session-items.ts';
 
-/** An answer's texts and its calls, with their results, are one message. */
 export function renderGeminiSession(history: History, { id, cwd, startedAt }: AgentSession, hash: Hash): string[] {
-  const items = [...toSessionItems(history)];
-  const groups = groupBy(
-    items.filter(({ kind }) => kind !== 'result'),
-    (item) => (item.kind === 'answer' || item.kind === 'call' ? `answer ${item.answer}` : item.id),
-  );
   // Gemini CLI deletes sessions that were last updated long ago.
   const head = { sessionId: id, projectHash: hash(cwd), startTime: startedAt, lastUpdated: startedAt, kind: 'main' };
-  const messages = [...groups.values()].map((group) => {
+  const messages = toSessionMessages(history).map((group) => {
     const timestamp = toTimestamp(group[0]?.timestamp) ?? startedAt;
     return { id: group[0]?.id ?? '', timestamp, ...toMessage(group) };
   });

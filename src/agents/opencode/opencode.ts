@@ -1,5 +1,6 @@
 /** opencode, which keeps a store instead of a log, so teddy's plugin keeps a journal of each session. */
 import { join } from 'node:path';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import type { Agent } from '../agent.ts';
 
 const dependencies = { '@opencode-ai/plugin': '*' };
@@ -38,6 +39,16 @@ export const opencode: Agent = {
     locate: (root, sessionId) => join(root, `${sessionId}.jsonl`),
   },
   log: async () => (await import('./log.ts')).opencodeLog,
+  openWith: {
+    uuid: 4,
+    toId: (uuid) => `ses_${uuid.replaceAll('-', '').slice(0, 26)}`,
+    // With opencode's data, not with its configuration, which people share.
+    toPath: (_cwd, { id }, { env }) =>
+      join(env['XDG_DATA_HOME'] || join(env['HOME'] ?? '', '.local/share'), 'opencode', 'teddy', `${id}.json`),
+    readProvider: async () => 'unknown',
+    resume: (id, path) => `opencode import ${toShellWord(path)} && opencode --session ${id}`,
+    render: async () => (await import('./session.ts')).renderOpencodeSession,
+  },
 };
 
 function toJson(content: object): string {

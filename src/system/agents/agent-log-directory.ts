@@ -1,7 +1,7 @@
 /** The places where agents look for their logs. teddy changes nothing that is already below an agent's home directory. */
 import { existsSync } from 'node:fs';
 import { link, mkdir, realpath, unlink } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { homeOf, type Agent } from '../../agents/agent.ts';
 import { agents, type AgentName } from '../../agents/agents.ts';
 import { removeDirectory, syncDirectory, writeDurably } from '../../disk/durable-file.ts';
@@ -26,7 +26,7 @@ export async function agentLogDirectory(
     provider: await openWith.readProvider(home, agentFiles),
     isInstalled: findProgram(program, env) !== null,
     async add(session, text) {
-      const path = join(home, await openWith.toPath(cwd, session, { home, files: agentFiles }));
+      const path = resolve(home, await openWith.toPath(cwd, session, { home, env, files: agentFiles }));
       const mark = openWith.mark?.(cwd, path);
       if (mark !== undefined && !existsSync(mark.path)) await addFile(mark.path, mark.text);
       await addFile(path, text);

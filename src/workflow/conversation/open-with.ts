@@ -50,12 +50,13 @@ export async function openWith(
   if (turn === undefined || (until !== null && turn !== until) || history.turns.length === 0)
     throw noTurnError(session, turn === until ? null : until);
   const startedAt = project.clock.now();
-  const id = opening.uuid === 7 ? project.ids.entryId() : project.ids.writeId();
+  const uuid = opening.uuid === 7 ? project.ids.entryId() : project.ids.writeId();
+  const id = opening.toId?.(uuid) ?? uuid;
   const { cwd, provider, isInstalled } = logs;
   const options = { id, cwd, provider, startedAt: startedAt.toISOString() };
   const lines = (await opening.render())(history, options, project.hash);
   const path = await logs.add({ id, startedAt }, lines.map((line) => `${line}\n`).join(''));
-  const command = opening.resume(id);
+  const command = opening.resume(id, path);
   const repairs = [...read.repairs, ...history.repairs];
   const { latest } = await readLine(project.repository.store, commit);
   const pendingPlan = latest?.status === 'planned' ? latest.turn : null;
