@@ -25,6 +25,7 @@ const agents = [
   { name: 'codex', from: '@openai/codex@0.169.0', program: '.bin/codex' },
   { name: 'copilot', from: '@github/copilot@1.0.102', program: `@github/copilot-${platform}/copilot` },
   { name: 'gemini', from: '@google/gemini-cli@0.61.0', program: '.bin/gemini' },
+  { name: 'opencode', from: 'opencode-ai@1.18.33', program: `opencode-${platform}/bin/opencode` },
   { name: 'pi', from: '@mariozechner/pi-coding-agent@0.73.1', program: '.bin/pi' },
   { name: 'qwen', from: '@qwen-code/qwen-code@0.15.10', program: '.bin/qwen' },
 ];

@@ -53,7 +53,10 @@ async function acceptAll(...words: string[]): Promise<string> {
 async function files(): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const [root, own] of [
-    [project.home, /^\.(?:claude\/(?:settings|skills)|codex\/(?:config\.toml|hooks)|copilot\/hooks|local\/)/],
+    [
+      project.home,
+      /^\.(?:claude\/(?:settings|skills)|codex\/(?:config\.toml|hooks)|copilot\/hooks|local\/(?!(?:share|state)\/opencode\/))/,
+    ],
     [project.repo.root, /^(?!\.git\/)|^\.git\/(?:config|hooks\/)/],
   ] as const) {
     const entries = await readdir(root, { recursive: true, withFileTypes: true });

@@ -56,7 +56,9 @@ async function open(target: string): Promise<{ id: string; path: string }> {
   const { stdout } = await project.run(['session', 'resume', '-s', target, '--with', agent.name, '--json'], {
     env: { HOME: home },
   });
-  return JSON.parse(stdout) as { id: string; path: string };
+  const opened = JSON.parse(stdout) as { id: string; path: string };
+  await agent.adopt({ home, cwd: project.repo.root, path: opened.path });
+  return opened;
 }
 
 /** Returns those among these that the model is shown, in order. */
@@ -69,7 +71,9 @@ describe.runIf(openableAgents.some((name) => name === agent.name))(
     test('is resumed with its whole history, in order, and continues in the same file', async () => {
       await beginTalk();
       const { id, path } = await open('talk');
-      const before = await readFile(path, 'utf8');
+      const read = async () =>
+        agent.name === 'opencode' ? (await agent.logs(home)).map(({ text }) => text).join('') : readFile(path, 'utf8');
+      const before = await read();
       model.script('K1', [{ says: 'say-03 It goes on.' }]);
       const { exitCode, output } = await agent.run({
         home,
@@ -83,15 +87,16 @@ describe.runIf(openableAgents.some((name) => name === agent.name))(
       expect(shown(request?.messages ?? [])).toEqual(
         'ask-01 say-01 call-01 call-02 out-01 out-02 say-02 ask-02 call-03 ask-03'.split(' '),
       );
-      const after = await readFile(path, 'utf8');
+      const after = await read();
       expect(after.startsWith(before)).toBe(true);
       expect(agent.saidIn(after.slice(before.length))).toEqual(['ask-03', 'say-03']);
       // A second turn, in the same file.
       model.script('K2', [{ says: 'say-04 Still here.' }]);
       await agent.run({ home, cwd: project.repo.root, prompt: 'K2 ask-04 And then?', resume: id }).result;
       expect(shown(model.requests('K2')[0]?.messages ?? []).slice(-3)).toEqual(['ask-03', 'say-03', 'ask-04']);
-      expect((await agent.logs(home)).filter(({ text }) => text.includes('ask-04')).map((log) => log.path)).toEqual([
-        path,
+      const others = (await agent.logs(home)).filter((log) => log.text.includes('ask-04'));
+      expect(others.map((log) => (agent.name === 'opencode' ? log.id : log.path))).toEqual([
+        agent.name === 'opencode' ? id : path,
       ]);
     });
 
@@ -117,7 +122,8 @@ describe.runIf(openableAgents.some((name) => name === agent.name))(
       ]);
       await agent.run({ home, cwd: project.repo.root, prompt: 'K1 ask-01 Run it.' }).result;
       const [log] = await agent.logs(home);
-      await project.ok('session', 'import', log?.path ?? '', '--name', 'real');
+      if (log === undefined) throw new Error(`${agent.name} has left no log.`);
+      await project.ok('session', 'import', await agent.toImport(home, log), '--name', 'real');
       const { id } = await open('real');
       model.script('K2', [{ says: 'say-03' }]);
       await agent.run({ home, cwd: project.repo.root, prompt: 'K2 ask-02 And?', resume: id }).result;

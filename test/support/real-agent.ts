@@ -6,9 +6,11 @@
  *   const run = agent.run({ home, cwd: repository, prompt: 'K1 Say it' });
  *   const { exitCode } = await run.result;
  */
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { AgentName } from '../../src/agents/agents.ts';
 
 export interface AgentRunOptions {
@@ -48,7 +50,11 @@ export interface RealAgent {
   prepare(home: string, url: string, cwd: string): Promise<void>;
   run(options: AgentRunOptions): RunningAgent;
   /** Its own logs, oldest first. */
-  logs(home: string): Promise<{ path: string; id: string; text: string }[]>;
+  logs(home: string): Promise<AgentOwnLog[]>;
+  /** Returns the path of a file with this session that `teddy session import` reads. */
+  toImport(home: string, log: AgentOwnLog): Promise<string>;
+  /** Makes the session that `teddy resume --with` has written one of the agent's own. */
+  adopt(options: { home: string; cwd: string; path: string }): Promise<void>;
   /** The tokens (see `tokensIn`) in the complete records of a log that have a message or a call. */
   saidIn(log: string): string[];
 }
@@ -62,6 +68,18 @@ interface Kind {
   isSaid(record: Record<string, any>): boolean;
   /** The session's id, where the log's path does not contain it. */
   idIn?(text: string): string | undefined;
+  /** For an agent that keeps no logs. */
+  readLogs?(program: string, home: string): Promise<AgentOwnLog[]>;
+  /** Prints a session in the form that `teddy session import` reads. */
+  exportSession?(program: string, home: string, id: string): Promise<string>;
+  /** Makes the session in this file one of the agent's own. */
+  adopt?(program: string, options: { home: string; cwd: string; path: string }): Promise<void>;
+}
+
+interface AgentOwnLog {
+  path: string;
+  id: string;
+  text: string;
 }
 
 const kinds: Partial<Record<AgentName, Kind>> = {
@@ -146,6 +164,48 @@ const kinds: Partial<Record<AgentName, Kind>> = {
     isSaid: ({ type }) => type === 'user' || type === 'gemini',
     idIn: (text) => /"sessionId":"([^"]+)"/.exec(text)?.[1],
   },
+  opencode: {
+    canFork: false,
+    logFolder: '.local/share/opencode',
+    environment: () => ({ OPENCODE_DISABLE_MODELS_FETCH: '1', OPENCODE_DISABLE_AUTOUPDATE: '1' }),
+    async prepare(home, url) {
+      const folder = join(home, '.config/opencode');
+      await mkdir(folder, { recursive: true });
+      const options = { baseURL: `${url}/v1`, apiKey: 'mock-key' };
+      const mock = {
+        npm: '@ai-sdk/openai-compatible',
+        name: 'mock',
+        options,
+        models: { 'mock-model': { name: 'mock' } },
+      };
+      const config = { model: 'mock/mock-model', provider: { mock }, autoupdate: false };
+      await writeFile(join(folder, 'opencode.json'), JSON.stringify(config));
+    },
+    args({ prompt, resume }) {
+      const session = resume === undefined ? [] : ['--session', resume];
+      // It puts an argument that has spaces between quotation marks.
+      return ['run', ...session, '--model', 'mock/mock-model', ...prompt.split(' ')];
+    },
+    isSaid: ({ info }) => info.role === 'user' || info.time?.completed !== undefined || info.error !== undefined,
+    async readLogs(program, home) {
+      const parts =
+        'select json_group_array(json(data)) from (select data from part where message_id = m.id order by id)';
+      const query = `select session_id as session, json_object('info', json(data), 'parts', json((${parts}))) as line from message m order by id`;
+      const path = join(home, '.local/share/opencode/opencode.db');
+      if (!existsSync(path)) return [];
+      const { stdout } = await execute(program, ['db', query, '--format', 'json'], { cwd: home, env: bare(home) });
+      const logs = new Map<string, string>();
+      for (const { session, line } of JSON.parse(stdout) as { session: string; line: string }[])
+        logs.set(session, `${logs.get(session) ?? ''}${line}\n`);
+      return [...logs].map(([id, text]) => ({ path, id, text }));
+    },
+    async exportSession(program, home, id) {
+      return (await execute(program, ['export', id], { cwd: home, env: bare(home) })).stdout;
+    },
+    async adopt(program, { home, cwd, path }) {
+      await execute(program, ['import', path], { cwd, env: bare(home) });
+    },
+  },
   pi: {
     canFork: false,
     logFolder: '.pi/agent/sessions',
@@ -179,6 +239,12 @@ const kinds: Partial<Record<AgentName, Kind>> = {
   },
 };
 
+const execute = promisify(execFile);
+
+function bare(home: string): Record<string, string> {
+  return { PATH: process.env['PATH'] ?? '', HOME: home, TERM: 'dumb' };
+}
+
 function ignoreExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error;
 }
@@ -202,7 +268,17 @@ export function requireAgent(): RealAgent {
       const environment = kind.environment(options.home, urls.get(options.home) ?? '');
       return startAgent(AGENT_PROGRAM, kind.args(options), { ...options, env: { ...environment, ...options.env } });
     },
+    async toImport(home, { id, path }) {
+      if (kind.exportSession === undefined) return path;
+      const exported = join(home, `${id}.json`);
+      await writeFile(exported, await kind.exportSession(AGENT_PROGRAM, home, id));
+      return exported;
+    },
+    async adopt(options) {
+      await kind.adopt?.(AGENT_PROGRAM, options);
+    },
     async logs(home) {
+      if (kind.readLogs !== undefined) return kind.readLogs(AGENT_PROGRAM, home);
       const folder = join(home, kind.logFolder);
       const names = await readdir(folder, { recursive: true }).catch(() => []);
       const paths = names.filter((name) => name.endsWith('.jsonl')).sort();
@@ -236,7 +312,7 @@ function startAgent(program: string, args: string[], options: AgentRunOptions): 
   const began = Date.now();
   const child = spawn(program, args, {
     cwd: options.cwd,
-    env: { PATH: process.env['PATH'] ?? '', HOME: options.home, TERM: 'dumb', ...options.env },
+    env: { ...bare(options.home), ...options.env },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
