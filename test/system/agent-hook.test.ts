@@ -26,7 +26,7 @@ beforeAll(async () => {
   await writeFile(
     node,
     `#!/bin/sh
-case "$*" in *' capture gate '*) printf '%s|' "$PWD" "$@"; cat; exit 3 ;; esac
+case "$*" in *' capture gate '*) printf '%s|' "$PWD" "$@"; cat; until [ -z "$LINGER" ] || [ -e "$LINGER" ]; do sleep 0.05; done; exit 3 ;; esac
 { printf '%s\\n' "$*" "$PWD"; readlink /proc/self/fd/0; ls /proc/$$/fd; echo "session $(ps -o sid= -p $$)"; env; } >"$NOTE.new"
 mv "$NOTE.new" "$NOTE"
 `,
@@ -169,6 +169,13 @@ describe.each(shells.map((shell) => [shell[0] ?? '', shell] as const))('with %s'
     return { code, said, parent: String(child.pid) };
   };
 
+  test('at the gate, says what teddy says at once, although teddy still shows the page', async () => {
+    const closed = join(top, 'closed');
+    const { said } = await gate('{"tool_name":"ExitPlanMode"}', { LINGER: closed });
+    expect(said).toContain('|{"tool_name":"ExitPlanMode"}');
+    await writeFile(closed, '');
+  });
+
   test('at the gate, says what teddy says, and notes the call as well', async () => {
     const payload = '{"tool_name":"ExitPlanMode","tool_input":{"plan":"# A\\n$(id) `id`"}}';
     const { code, said, parent } = await gate(`${payload}\n`);
@@ -180,7 +187,7 @@ describe.each(shells.map((shell) => [shell[0] ?? '', shell] as const))('with %s'
       'gate',
       'claude-code',
       '--parent',
-      parent,
+      expect.stringMatching(new RegExp(`^${parent},[0-9]+$`)),
       `${payload} \n`,
     ]);
     await started();

@@ -19,8 +19,8 @@ import { workspaceOn } from './open-line.ts';
 /** An agent's question about whether it may carry out a plan. */
 export interface GateCall extends PlanCall {
   agent: AgentName;
-  /** The ID of the process that waits for the answer. */
-  pid: number;
+  /** The IDs of the processes that wait for the answer. */
+  pids: number[];
 }
 
 /** A plan on its line. */
@@ -41,11 +41,11 @@ interface GateOptions {
 export async function readGateCall(
   { logs }: Pick<Capture, 'logs'>,
   agent: AgentName,
-  pid: number,
+  pids: number[],
   payload: Record<string, unknown>,
 ): Promise<GateCall | null> {
   const call = await logs.planCall(agent, payload);
-  return call === null ? null : { ...call, agent, pid };
+  return call === null ? null : { ...call, agent, pids };
 }
 
 /**

@@ -28,7 +28,7 @@ import { storyOf } from '../../support/turns.ts';
 const path = '/home/ada/.claude/projects/-home-ada-shop/s1.jsonl';
 const lines = claudePlans('2.1.330');
 const callAt = lines.findIndex((line) => JSON.stringify(line).includes('"toolu_2"'));
-const call: GateCall = { agent: 'claude-code', callId: 'toolu_2', path, pid: 7 };
+const call: GateCall = { agent: 'claude-code', callId: 'toolu_2', path, pids: [7] };
 
 let project: MemoryProject;
 let capture: MemoryCapture;
@@ -88,14 +88,14 @@ const violations = async () =>
 
 test('a call is about a plan only if the agent itself submits one in it', async () => {
   const payload = { tool_name: 'ExitPlanMode', tool_use_id: 'toolu_2', transcript_path: path };
-  expect(await readGateCall(capture, 'claude-code', 7, payload)).toEqual(call);
+  expect(await readGateCall(capture, 'claude-code', [7], payload)).toEqual(call);
   const input = { plan: firstPlan, planFilePath: '/plan.md' };
   const named = { ...call, plan: firstPlan, planFile: '/plan.md' };
-  expect(await readGateCall(capture, 'claude-code', 7, { ...payload, tool_input: input })).toEqual(named);
-  expect(await readGateCall(capture, 'claude-code', 7, { ...payload, tool_name: 'Bash' })).toBeNull();
-  expect(await readGateCall(capture, 'claude-code', 7, { ...payload, agent_id: 'a1' })).toBeNull();
-  expect(await readGateCall(capture, 'claude-code', 7, { ...payload, tool_use_id: 3 })).toBeNull();
-  expect(await readGateCall(capture, 'claude-code', 7, {})).toBeNull();
+  expect(await readGateCall(capture, 'claude-code', [7], { ...payload, tool_input: input })).toEqual(named);
+  expect(await readGateCall(capture, 'claude-code', [7], { ...payload, tool_name: 'Bash' })).toBeNull();
+  expect(await readGateCall(capture, 'claude-code', [7], { ...payload, agent_id: 'a1' })).toBeNull();
+  expect(await readGateCall(capture, 'claude-code', [7], { ...payload, tool_use_id: 3 })).toBeNull();
+  expect(await readGateCall(capture, 'claude-code', [7], {})).toBeNull();
 });
 
 describe('Qwen Code, whose call has no ID', () => {
@@ -106,7 +106,7 @@ describe('Qwen Code, whose call has no ID', () => {
     transcript_path: own,
     permission_mode: 'plan',
   });
-  const asked = async (plan: string) => (await readGateCall(capture, 'qwen', 7, payload(plan))) as GateCall;
+  const asked = async (plan: string) => (await readGateCall(capture, 'qwen', [7], payload(plan))) as GateCall;
   const log = qwenPlans();
 
   async function readOwnLog(count: number): Promise<void> {
@@ -117,9 +117,9 @@ describe('Qwen Code, whose call has no ID', () => {
   }
 
   test('waits with the plan that has the call’s text, and hears the verdict in its own form', async () => {
-    expect(await asked(firstPlan)).toEqual({ agent: 'qwen', pid: 7, callId: null, path: own, plan: firstPlan });
-    expect(await readGateCall(capture, 'qwen', 7, payload(undefined))).toBeNull();
-    expect(await readGateCall(capture, 'qwen', 7, { ...payload(firstPlan), tool_name: 'edit' })).toBeNull();
+    expect(await asked(firstPlan)).toEqual({ agent: 'qwen', pids: [7], callId: null, path: own, plan: firstPlan });
+    expect(await readGateCall(capture, 'qwen', [7], payload(undefined))).toBeNull();
+    expect(await readGateCall(capture, 'qwen', [7], { ...payload(firstPlan), tool_name: 'edit' })).toBeNull();
     await readOwnLog(2);
     expect(await findWaitingPlan(project, capture, await asked(secondPlan), looks())).toBeNull();
     const plan = await findWaitingPlan(project, capture, await asked(firstPlan), looks());
@@ -154,7 +154,7 @@ describe('Qwen Code, whose call has no ID', () => {
 describe('Codex, which asks at the end of a turn', () => {
   const own = '/home/ada/.codex/sessions/2026/01/24/rollout-2026-01-24T10-00-00-c1.jsonl';
   const payload = (turn: string) => ({ hook_event_name: 'Stop', transcript_path: own, turn_id: turn });
-  const asked = (turn: string) => readGateCall(capture, 'codex', 7, payload(turn));
+  const asked = (turn: string) => readGateCall(capture, 'codex', [7], payload(turn));
   const event = (type: string, more: object = {}) => ({ type: 'event_msg', payload: { type, ...more } });
   const completed = (turn: string, item: object) => event('item_completed', { turn_id: turn, item });
   const message = (id: string, role: string, text: string) => {
@@ -188,7 +188,7 @@ describe('Codex, which asks at the end of a turn', () => {
 
   test('waits if the turn ends with a plan that it has not been sent back from', async () => {
     const log = (some: readonly object[]) => readOwnLog(some).then(() => asked('t1'));
-    const call = { agent: 'codex', pid: 7, callId: null, path: own };
+    const call = { agent: 'codex', pids: [7], callId: null, path: own };
     expect(await log(first.slice(0, 3))).toBeNull();
     expect(await log(first)).toEqual({ ...call, plan: firstPlan });
     expect(await asked('t2')).toBeNull();
@@ -235,7 +235,7 @@ describe('Copilot CLI, which writes its plan to a file of the session', () => {
   const folder = '/home/ada/.copilot/session-state/c1';
   const [own, planFile] = [`${folder}/events.jsonl`, `${folder}/plan.md`];
   const payload = { sessionId: 'c1', toolName: 'exit_plan_mode', toolArgs: { summary: '- A route' } };
-  const asked = async () => (await readGateCall(capture, 'copilot', 7, payload)) as GateCall;
+  const asked = async () => (await readGateCall(capture, 'copilot', [7], payload)) as GateCall;
   let last: string | null = null;
   const add = (type: string, data: object) => {
     const one = {
@@ -273,7 +273,7 @@ describe('Copilot CLI, which writes its plan to a file of the session', () => {
     writes('call_1', 'create', { file_text: firstPlan });
     capture.files.set(planFile, firstPlan);
     const plan = await submits('call_2');
-    expect(await asked()).toEqual({ agent: 'copilot', pid: 7, callId: null, path: own, planFile });
+    expect(await asked()).toEqual({ agent: 'copilot', pids: [7], callId: null, path: own, planFile });
     expect(plan).toMatchObject({ turn: '01', sha256: project.hash(Buffer.from(firstPlan)) });
     if (plan === null) throw new Error('The plan is on the line.');
     const no = await awaitVerdict(
@@ -298,9 +298,9 @@ describe('Copilot CLI, which writes its plan to a file of the session', () => {
 
   test('waits with the summary in its call if there is no such file', async () => {
     expect(await submits('call_1')).toMatchObject({ sha256: project.hash(Buffer.from('- A route')) });
-    expect(await asked()).toEqual({ agent: 'copilot', pid: 7, callId: null, path: own, plan: '- A route' });
-    expect(await readGateCall(capture, 'copilot', 7, { ...payload, toolName: 'bash' })).toBeNull();
-    expect(await readGateCall(capture, 'copilot', 7, { ...payload, sessionId: 'c2' })).toBeNull();
+    expect(await asked()).toEqual({ agent: 'copilot', pids: [7], callId: null, path: own, plan: '- A route' });
+    expect(await readGateCall(capture, 'copilot', [7], { ...payload, toolName: 'bash' })).toBeNull();
+    expect(await readGateCall(capture, 'copilot', [7], { ...payload, sessionId: 'c2' })).toBeNull();
   });
 });
 

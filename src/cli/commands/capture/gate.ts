@@ -14,7 +14,7 @@ import { option, parameter, TeddyCommand, type Terminal, usage, withInterrupt } 
 /** How long to wait until the plan is on its line. The agent hides its own question until then. */
 const findMs = 5_000;
 /** How often to look at the line. */
-const [findEveryMs, waitEveryMs] = [25, 200];
+const [findEveryMs, waitEveryMs] = [25, 100];
 /** Shorter than the hour that the agent allows its hook, so that the gate has time to report that nobody decided. */
 const limitMs = 59 * 60 * 1000;
 /** How long the page stays connected after the verdict, to show the verdict and then that the server has stopped. */
@@ -38,8 +38,8 @@ export class CaptureGateCommand extends TeddyCommand {
 
   agent = parameter('agent');
   parent = option('--parent', {
-    value: '<pid>',
-    describe: 'The waiting process; when it exits, the gate closes.',
+    value: '<pids>',
+    describe: 'The waiting processes, with commas; when one of them exits, the gate closes.',
   });
 
   protected async run(terminal: Terminal): Promise<number> {
@@ -68,7 +68,7 @@ export class CaptureGateCommand extends TeddyCommand {
     const { awaitVerdict, closeGate, findChange, findWaitingPlan, namesPlan, openGate, readGateCall, toGateAnswer } =
       await import('../../../workflow/capture/gate.ts');
     const capture = openCapture(project, this.context.env);
-    const call = await readGateCall(capture, agent, Number(this.parent ?? 0), payload);
+    const call = await readGateCall(capture, agent, toPids(this.parent), payload);
     if (call === null) return 0;
     const until = (ms: number, everyMs: number) => toPause(capture, call, signal, { ms, everyMs });
     const plan = await findWaitingPlan(project, capture, call, { pause: until(findMs, findEveryMs) });
@@ -125,6 +125,13 @@ export class CaptureGateCommand extends TeddyCommand {
   }
 }
 
+function toPids(text = ''): number[] {
+  return text
+    .split(',')
+    .map(Number)
+    .filter((pid) => pid > 0);
+}
+
 async function readAll(terminal: Terminal): Promise<string> {
   const pieces: Buffer[] = [];
   for await (const piece of terminal.context.stdin) pieces.push(Buffer.from(piece as Uint8Array | string));
@@ -134,13 +141,14 @@ async function readAll(terminal: Terminal): Promise<string> {
 /** Returns false when the time is over, the agent has exited, or something told the gate to stop. */
 function toPause(
   capture: Pick<Capture, 'isAlive'>,
-  { pid }: GateCall,
+  { pids }: GateCall,
   signal: AbortSignal,
   { ms, everyMs }: { ms: number; everyMs: number },
 ): () => Promise<boolean> {
   const untilMs = performance.now() + ms;
   return async () => {
     await sleep(everyMs, undefined, { signal }).catch(() => undefined);
-    return !signal.aborted && performance.now() < untilMs && (pid === 0 || (await capture.isAlive(pid)));
+    if (signal.aborted || performance.now() >= untilMs) return false;
+    return (await Promise.all(pids.map((pid) => capture.isAlive(pid)))).every(Boolean);
   };
 }
